@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exporter has the [Profile], which the profiler makes, the contract of a
-// destination, the [Exporter], and the [Queue] in front of a destination.
+// Package exporter has the [Profile], which the profiler makes, and the contract of a
+// destination, the [Exporter]. A [Queue] repeats, bounds and counts.
 //
 // A Profile is one window of one kind: for example ten seconds of CPU samples, with
 // the goroutine labels that join them with spans. The store, which feeds the
@@ -37,8 +37,8 @@
 // # Metrics
 //
 // A queue has these metrics in the global MeterProvider. Its name is the attribute
-// otel.component.type, and otel.component.name with a number: pyroscope/0. The values are
-// those of Status.
+// otel.component.type, and otel.component.name with a number: pyroscope/0. The values are the
+// same as in Status.
 //
 //	spanprof.exporter.profile.exported    delivered profiles
 //	spanprof.exporter.profile.dropped     lost profiles, by reason
@@ -48,6 +48,6 @@
 //	spanprof.exporter.queue.size          waiting bytes
 //	spanprof.exporter.last_success        Unix time of the last delivery
 //
-// multi.go gives a profile to each queue, queue.go holds it, sender.go encodes and sends it,
-// status.go and metrics.go have the account.
+// multi.go gives a profile to each queue, queue.go holds it, and sender.go encodes and sends
+// it. status.go and metrics.go have the account.
 package exporter

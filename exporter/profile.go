@@ -49,7 +49,7 @@ const (
 // KernelMapping is the mapping file of kernel frames in profiles of KindHost.
 const KernelMapping = "[kernel]"
 
-// Window is what was measured, when, and of which service.
+// Window is what was measured, when, and for which service.
 type Window struct {
 	// Kind is what was measured.
 	Kind Kind
@@ -114,8 +114,8 @@ func shared[T any](make func() (*T, error)) func() (*T, error) {
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
-// must not be changed any more. times are the moments at which each sample was taken,
-// in nanoseconds since 1970 and in the order of the samples; none if unknown. The pprof
+// must not be changed any more. times has the moments at which each sample was taken, in
+// nanoseconds since 1970; none if unknown. The pprof
 // format has no field for them. If parsed is nil, or times has another length than its
 // samples, Pprof and Parsed return an error.
 func NewParsedProfile(w Window, parsed *profile.Profile, times ...[]int64) *Profile {
@@ -197,8 +197,8 @@ func (p *Profile) End() time.Time { return p.Start().Add(p.Duration()) }
 // Resource returns the service that was measured, never nil.
 func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 
-// Size returns about how many bytes of memory the profile takes in the form from which
-// it was made, with the sample times.
+// Size returns about how many bytes the profile takes in its original form, with the sample
+// times.
 func (p *Profile) Size() int { return p.size }
 
 // sizeOf adds up what is numerous, by its size on 64-bit systems. Samples of one span

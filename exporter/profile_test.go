@@ -104,7 +104,7 @@ func TestProfileErrors(t *testing.T) {
 	}
 }
 
-// Who encodes a profile does not write to what others read, merge or copy.
+// Encoding a profile does not write to data that others read, merge or copy.
 func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 	f := &profile.Function{ID: 1, Name: "f"}
 	m := &profile.Mapping{ID: 1, Limit: 10, File: "a.out", HasFunctions: true}

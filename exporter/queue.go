@@ -17,8 +17,8 @@ import (
 
 const (
 	// firstPause and maxPause bound the pause after a failed attempt. It doubles.
-	// A server that fails every other time must not delay a window of ten seconds by more
-	// than that, so the first pause is short. Five seconds spare a server that restarts.
+	// A server that fails every other time must not delay windows of ten seconds, so the first
+	// pause is short. Five seconds spare a server that restarts.
 	firstPause, maxPause = 250 * time.Millisecond, 5 * time.Second
 	// manyFailures is the number of failures after which pauses have their full length.
 	manyFailures = 6
@@ -36,8 +36,8 @@ const (
 	maxShutdown = 30 * time.Second
 	// lastChance is the time that must be left for another attempt during Shutdown.
 	lastChance = 50 * time.Millisecond
-	// margin is the end of Shutdown's time that an Exporter does not get, so that it can
-	// still return an error. It is at most a tenth of the time.
+	// margin is the end of Shutdown's time that an Exporter does not get. It can then still
+	// return an error. It is at most a tenth of the time.
 	margin = 100 * time.Millisecond
 
 	forever = time.Duration(1<<63 - 1)
@@ -63,8 +63,8 @@ var _ Exporter = (*Queue)(nil)
 //
 // One sender delivers them, first in first out. After a failed attempt a profile waits
 // for 250 ms, doubled each time up to 5 s. Others that have failed less are sent
-// meanwhile. While every attempt fails, attempts are as far apart. If it
-// asks for more time, it gets that. A rejected profile is dropped and stops no others.
+// meanwhile. While every attempt fails, attempts are as far apart. If it wants a longer pause,
+// it gets one. A rejected profile is dropped and stops no others.
 // A profile that is too large is halved until it fits.
 //
 // Delivery is at least once: a profile is sent again if an attempt ended without
@@ -198,8 +198,8 @@ func (q *Queue) Export(_ context.Context, p *Profile) error {
 	return nil
 }
 
-// makeRoom drops the oldest items of one form until so many bytes and items remain, and
-// reports whether it dropped any; the caller holds q.mu.
+// makeRoom drops the oldest items of one form until so many bytes and items remain. It reports
+// whether it dropped any; the caller holds q.mu.
 func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
 	bytes, n := int64(0), 0
 	for _, i := range q.items {
@@ -229,8 +229,8 @@ func (q *Queue) concluded(dropped bool) {
 
 // ForceFlush returns after every profile that Export accepted before has been
 // delivered or dropped. The next attempt is made now, unless the destination has
-// asked for time. It returns ErrShutdown after Shutdown, the error of ctx with the
-// number of profiles that wait, or the losses since the last ForceFlush.
+// asked for time. It returns ErrShutdown after Shutdown. If ctx ends, the error has the number
+// of waiting profiles. It also has the losses since the last ForceFlush.
 func (q *Queue) ForceFlush(ctx context.Context) error {
 	q.start()
 	f := &flush{ctx: ctx, result: make(chan error, 1)}
@@ -261,7 +261,7 @@ func (q *Queue) ForceFlush(ctx context.Context) error {
 
 // Shutdown sends what waits until ctx ends, for 30 s if ctx has no deadline, and
 // shuts the destination down. Attempts are repeated until shortly before the deadline.
-// It returns earlier if the destination asks for more time than there is.
+// It returns earlier if the destination wants a pause beyond the deadline.
 // The error has the number of lost profiles. Shutdown returns when ctx ends
 // even if the destination ignores ctx. It gives the error handler half a second for
 // the last reports.

@@ -266,7 +266,7 @@ func TestOutageThenShutdown(t *testing.T) {
 	}
 }
 
-// A destination that asks for more time than there is does not delay Shutdown.
+// A destination that wants a pause beyond the deadline does not delay Shutdown.
 func TestShutdownDuringRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &destination{answer: func(context.Context, string) (bool, error) {

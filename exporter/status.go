@@ -41,8 +41,8 @@ type Status struct {
 
 	// Retries is the number of attempts after the first, over all profiles.
 	Retries uint64
-	// Duplicates is the number of exported profiles that the destination may have
-	// twice, because an earlier attempt ended without a clear answer.
+	// Duplicates is the number of exported profiles that the destination may have twice: an
+	// earlier attempt ended without a clear answer.
 	Duplicates uint64
 	// LastSuccess is the time of the last delivery; zero if there was none.
 	LastSuccess time.Time

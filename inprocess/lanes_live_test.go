@@ -51,7 +51,7 @@ func TestLanesAgree(t *testing.T) {
 		name   string
 		make   func(*testing.T, stuck) exporter.Exporter
 		want   exporter.Status // after the flushes
-		flush  string              // the last one
+		flush  string          // the last one
 		report string
 		losses bool // are what is reported, each once; otherwise the text comes once, if there is one
 	}{

@@ -14,8 +14,8 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/exporter"
 )
 
 // process is the subject of a profile.

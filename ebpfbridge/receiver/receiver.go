@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/report"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 

@@ -18,9 +18,9 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package file writes profiles to a directory, one file for each window and
-// kind, for machines without a server and for later comparisons.
+// Package file writes profiles to a directory, one file for each window and kind. It is for
+// machines without a server and for later comparisons.
 //
 //	exp, err := file.New("/var/lib/shop/profiles", 0, 0) // at most 1 GiB and a day
 //	p, err := profiler.New(exp, profiler.WithResource(res))
@@ -21,8 +21,8 @@
 //
 // A file is written as a whole or not at all. Only its owner can read it, because profiles
 // contain the names of spans. The oldest files are removed, also from earlier runs,
-// when the bounds of [New] are reached. Files with other names stay. On a full disk the
-// oldest files make room for the newest, as many as it needs. If that does not help, one
+// when the bounds of [New] are reached. Files with other names stay. On a full disk the oldest
+// files are removed for the newest, as many as it needs. If that does not help, one
 // in 16 writes tries it again. A directory belongs to one process at a time: the file
 // spanprof.lock in it is locked.
 package file

@@ -37,9 +37,8 @@
 //
 // # Environment
 //
-// The variables are those of otlptracehttp, with PROFILES in place
-// of TRACES. Variables of profiles replace those of all signals, and options
-// replace both. An unusable value is reported through otel.Handle and counts as unset.
+// The variables have the names of otlptracehttp, with PROFILES in place of TRACES. Variables
+// for profiles replace variables for all signals, and options replace both. An unusable value is reported through otel.Handle and counts as unset.
 //
 //   - OTEL_EXPORTER_OTLP_ENDPOINT: the base URL, https://localhost:4318 by
 //     default, to which /v1development/profiles is appended.
@@ -62,8 +61,8 @@
 //
 // # Sizes
 //
-// A profile of more than 16,000 samples or nearly 2 MB is halved until it fits, with times
-// some milliseconds apart. Each part counts in the account. This is what
+// A profile of more than 16,000 samples or nearly 2 MB is halved until it fits. The times of
+// parts differ by milliseconds. Each part counts in the account. This is what
 // Pyroscope takes at once by default (-distributor.ingestion-burst-size-mb), and a
 // gRPC server takes 4 MiB by default. Pyroscope makes a profile of each
 // type of sample: the four types of a heap profile share the 2 MB. Parts are halved

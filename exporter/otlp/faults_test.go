@@ -22,13 +22,11 @@ import (
 )
 
 // fault is what may be wrong for three minutes, and what must become of the
-// profiles that are exported meanwhile. Server and client are those of net/http,
-// with TLS.
+// profiles that are exported meanwhile. Server and client are from net/http, with TLS.
 type fault struct {
 	name string
-	// One of them is set: what the server answers, that there is no server,
-	// that its certificate is another one, or that the connection which it
-	// has taken a profile by becomes silent, for ever, while others work.
+	// One of them is set: the server's answer, no server, another certificate, or a
+	// connection that becomes silent after a profile, while others work.
 	answer    answerFunc
 	away      bool
 	untrusted bool
@@ -43,7 +41,7 @@ type fault struct {
 	doubtful bool
 	// pause is how long the exporter leaves the backend alone.
 	pause time.Duration
-	// reported is part of what the error handler hears.
+	// reported is part of a reported error.
 	reported string
 }
 
@@ -103,8 +101,7 @@ func switching(b *backend, w http.ResponseWriter, r *http.Request) {
 func hang(_ *backend, _ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
-	// The client, which is about to close the connection, might still hear
-	// an answer.
+	// The client is about to close the connection, and might still get an answer.
 	panic(http.ErrAbortHandler)
 }
 
@@ -132,7 +129,7 @@ func partial(rejected int64, message string) answerFunc {
 	}
 }
 
-// errorLog is what the error handler has heard.
+// errorLog has the reported errors.
 type errorLog struct {
 	mu   sync.Mutex
 	errs []error

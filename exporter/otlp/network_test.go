@@ -20,8 +20,8 @@ import (
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// The certificates of servers that the exporters trust and do not trust. They are
-// made outside of the bubbles, whose time is another.
+// The certificates of servers that the exporters trust and do not trust. They are made outside
+// of the bubbles, which have another time.
 var trusted, untrusted tls.Certificate
 
 func newCertificates(t *testing.T) {
@@ -76,8 +76,8 @@ func (f fault) upInMemory(t *testing.T) (b *backend, e *exporter.Queue, stop fun
 	b, e, end := f.up(t, network, network.DialContext)
 	return b, e, func() {
 		end()
-		// The server lets half a second pass before it closes the
-		// connection of a request whose body it has not read.
+		// The server waits for half a second before it closes a connection with an unread
+		// body.
 		<-time.After(time.Second)
 	}
 }

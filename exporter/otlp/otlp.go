@@ -80,7 +80,7 @@ type Option interface {
 func option(f func(*settings.Config)) Option { return settings.OptionFunc(f) }
 
 // WithEndpointURL sets the server. For HTTP it is the whole URL for profiles, with the
-// path. New refuses a URL that is neither http nor https. For gRPC see package otlpgrpc.
+// path. New refuses other schemes than http and https. For gRPC see package otlpgrpc.
 func WithEndpointURL(u string) Option {
 	return option(func(c *settings.Config) { c.Endpoint, c.EndpointKey, c.ForProfiles = u, "", true })
 }
@@ -104,7 +104,7 @@ func WithHTTPClient(client *http.Client) Option {
 	})
 }
 
-// WithQueue sets the bounds of the queue. Its Timeout replaces that of the environment.
+// WithQueue sets the bounds of the queue. Its Timeout replaces the one from the environment.
 func WithQueue(q exporter.QueueConfig) Option {
 	return option(func(c *settings.Config) { c.Queue = q })
 }

@@ -221,7 +221,7 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 }
 
-// Answers with success whose body says no more.
+// Answers of success with a body that adds nothing.
 func TestSuccess(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	for i, answer := range []answerFunc{

@@ -23,8 +23,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
-// largeProfile returns a CPU profile of n samples, each of a span of its own whose
-// id is the number of the sample, and a label of 120 kB.
+// largeProfile returns a CPU profile of n samples, each with a label of 120 kB and its own
+// span. The id is the number of the sample.
 func largeProfile(n int) *exporter.Profile {
 	p := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -61,8 +61,8 @@ func spans(messages []*collectorpb.ExportProfilesServiceRequest) map[string]int 
 	return times
 }
 
-// A profile that is larger than servers take arrives in parts, each of them once,
-// although one attempt fails in the middle.
+// A profile that is larger than servers take arrives in parts, each of them once, although one
+// attempt fails.
 func TestLargeProfileArrivesInParts(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	synctest.Test(t, func(t *testing.T) {
@@ -114,8 +114,7 @@ func TestLargeProfileArrivesInParts(t *testing.T) {
 	})
 }
 
-// Pyroscope makes a pprof profile of each type of sample in a message, and takes 2 MB of
-// them at once.
+// Pyroscope makes a pprof profile of each type of sample in a message. It takes 2 MB at once.
 func TestPartsFitPyroscope(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	for _, types := range []int{1, 4} {

@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// Push the CPU and heap profiles of this process to Grafana Cloud, and wait for up to an
-// hour without network.
+// Push CPU and heap profiles to Grafana Cloud, and keep them for up to an hour without
+// network.
 func ExampleNew() {
 	ctx := context.Background()
 	exp, err := pyroscope.New("https://profiles-prod-001.grafana.net",

@@ -39,7 +39,7 @@ type fault struct {
 	gone   bool // nothing listens; it does not heal
 
 	retried    bool          // otherwise the profiles are dropped at once
-	pause      time.Duration // between attempts, as the server asks; 0: backoff
+	pause      time.Duration // between attempts, from the server; 0: backoff
 	duplicates bool          // the server may have stored what it did not confirm
 	text       string        // of the report
 }
@@ -56,7 +56,7 @@ var faults = []fault{
 	{name: "422 of a restart", answer: status(http.StatusUnprocessableEntity, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "code = Unavailable"},
 	{name: "422 of a rate limit", answer: status(http.StatusUnprocessableEntity, `{"code":"invalid_argument","message":"pushing IngestInput-pprof failed resource_exhausted: push rate limit (4.0 MiB) exceeded while adding 1.2 MiB"}`), retried: true, text: "push rate limit (4.0 MiB) exceeded"},
 	{name: "hang", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
-		b.take(w, r) // it is stored, and nobody hears of it
+		b.take(w, r) // it is stored, and no answer arrives
 		<-r.Context().Done()
 	}, retried: true, duplicates: true, text: "deadline exceeded"},
 	{name: "trickle before the answer", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
@@ -265,7 +265,7 @@ func TestOneKindFails(t *testing.T) {
 	}
 }
 
-// A success whose body trickles is a success.
+// A success with a body that trickles is a success.
 func TestTrickleAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {

@@ -87,8 +87,8 @@ func isReserved(name string) bool {
 	return name == "service_name" || strings.HasPrefix(name, "__")
 }
 
-// appName replaces characters that the server refuses in the name of an application, as
-// in the unknown_service:executable of the default Resource.
+// appName replaces characters that the server refuses in the name of an application. The
+// default Resource has unknown_service:executable.
 func appName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isAlphanumeric(r) || strings.ContainsRune("_.-/", r) {
@@ -114,8 +114,8 @@ func tagName(s string) string {
 	return name
 }
 
-// tagValue replaces characters that would end a value, because there is no escape, and
-// cuts it to the length that the server takes.
+// tagValue replaces characters that would end a value, because there is no escape. It cuts
+// values to the length that the server takes.
 func tagValue(s string) string {
 	s = strings.NewReplacer(",", "_", "}", "_").Replace(strings.ToValidUTF8(s, "_"))
 	if len(s) > maxTagValue {

@@ -61,7 +61,7 @@ func numbered(prefix string, n int) (attributes []attribute.KeyValue, tags map[s
 // names finds the names in the text of a series.
 var names = regexp.MustCompile(`[[ ]([^ :\[]+):`)
 
-// A series has 30 labels at most, those of samples included: no window is lost for
+// A series has 30 labels at most, with labels of samples: no window is lost for
 // one that has more of them.
 func TestLabelLimits(t *testing.T) {
 	attributes, _ := numbered("a", 30)
@@ -190,8 +190,7 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 }
 
-// A window whose answer was lost counts twice until the server compacts, and
-// Duplicates says that it may. One that was refused does not.
+// A window with a lost answer counts twice until the server compacts, and is in Duplicates. One that was refused does not.
 func TestRepeatedPush(t *testing.T) {
 	for _, tt := range []struct {
 		name       string

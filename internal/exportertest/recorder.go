@@ -63,8 +63,8 @@ func (r *Recorder) Profiles() []*exporter.Profile {
 	return slices.Clone(r.profiles)
 }
 
-// Wait returns the profiles when there are n of them. The error says how many
-// there are when ctx ends or the Recorder is shut down before that.
+// Wait returns the profiles when there are n of them. The error has their number if ctx ends
+// or the Recorder is shut down before.
 func (r *Recorder) Wait(ctx context.Context, n int) ([]*exporter.Profile, error) {
 	for {
 		r.mu.Lock()

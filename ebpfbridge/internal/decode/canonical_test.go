@@ -15,9 +15,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// canonical returns all that a pprof profile holds, without the ids of its
-// tables and without what no sample refers to, with the losses that the package
-// comment names.
+// canonical returns the content of a pprof profile, without the ids of its tables and entries
+// without samples. It applies the losses of an OTLP message.
 func canonical(p *profile.Profile) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

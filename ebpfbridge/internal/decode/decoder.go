@@ -18,8 +18,8 @@ type decoder struct {
 
 	// Of the attribute table, what has been read of it. A message may refer
 	// to a large attribute very often.
-	labels map[int32]label              // those of samples
-	others map[int32]attribute.KeyValue // those of mappings, locations and profiles
+	labels map[int32]label              // for samples
+	others map[int32]attribute.KeyValue // for mappings, locations and profiles
 
 	nestedTexts int64 // how much text of nested values the labels are
 	cost        int64 // of the profiles so far, in bytes
@@ -46,7 +46,7 @@ func (d *decoder) string(i int32) (string, error) {
 	return at(d.tables.GetStringTable(), "string_table", i)
 }
 
-// attributes returns those of a mapping, location or profile.
+// attributes returns the attributes of a mapping, location or profile.
 func (d *decoder) attributes(indices []int32) (attribute.Set, error) {
 	if err := d.spend(len(indices), indexCost); err != nil {
 		return attribute.Set{}, err
@@ -131,8 +131,8 @@ func (d *decoder) value(v *commonpb.AnyValue) (attribute.Value, error) {
 	return attribute.Value{}, nil
 }
 
-// array returns a slice of the elements' type if they have one, so that a
-// resource is the same after the way there and back.
+// array returns a slice of the elements' type if they have one. So a resource is equal after
+// encoding and decoding.
 func (d *decoder) array(elems []*commonpb.AnyValue) (attribute.Value, error) {
 	values := make([]attribute.Value, len(elems))
 	for i, e := range elems {

@@ -9,9 +9,9 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 )
 
-// How much text of nested values is written, before quotes and escapes: that of
-// one label, and that of a message. An array that refers to one long string again
-// and again is small in the message, but not when it is written out.
+// Bounds on the text of nested values, before quotes and escapes: of one label, and of all
+// labels of a message. An array with many references to one long string is small in the
+// message, but not as text.
 const (
 	maxNestedText  = 64 << 10
 	maxNestedTexts = 4 << 20 // what a gRPC server takes by default

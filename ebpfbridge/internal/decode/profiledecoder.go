@@ -19,7 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// profileDecoder makes one pprof profile, whose tables are its own.
+// profileDecoder makes one pprof profile with its own tables.
 type profileDecoder struct {
 	*decoder
 	linkHasProfileID bool
@@ -34,7 +34,7 @@ type profileDecoder struct {
 	stacks    map[int32][]*profile.Location // samples share them
 }
 
-// profile decodes the pprof profile of which columns are the sample types.
+// profile decodes a pprof profile. Each column is a sample type.
 func (d *decoder) profile(columns []*profilespb.Profile, scope attribute.Set, deriveCPUTime bool) (*profileDecoder, error) {
 	first := columns[0]
 	linkHasProfileID, _ := scope.Value(linkProfileIDKey)
@@ -155,7 +155,7 @@ func weight(s *profilespb.Sample) (int64, error) {
 	values, timestamps := s.GetValues(), s.GetTimestampsUnixNano()
 	switch {
 	case len(values) == 0 && len(timestamps) == 0:
-		return 0, errors.New("neither values nor timestamps")
+		return 0, errors.New("no values and no timestamps")
 	case len(values) == 0:
 		return int64(len(timestamps)), nil
 	case len(timestamps) != 0 && len(timestamps) != len(values):

@@ -17,10 +17,10 @@ import (
 // Timed is a profile with the facts that pprof has no place for.
 type Timed struct {
 	*exporter.Profile
-	// Timestamps are those of each sample of the parsed profile, in nanoseconds
-	// since 1970. The message has them too: they must not be changed.
+	// Timestamps are the times of each sample of the parsed profile, in nanoseconds since
+	// 1970. The message has them too: they must not be changed.
 	Timestamps [][]uint64
-	// SpanIDs are those of the samples' Links, by the same index, in hexadecimal; ""
+	// SpanIDs are the ids of the samples' Links, by the same index, in hexadecimal; ""
 	// without a Link. The label span_id may come from an attribute instead.
 	SpanIDs []string
 	// FrameTypes are the values of profile.frame.type, by the ids of locations:
@@ -35,9 +35,9 @@ type Timed struct {
 // nothing is shared between samples, or between profiles.
 //
 // The profiles of a scope that were one in pprof, by the scope's attribute
-// pprof.scope.sample_type_order, are one again. Profiles of samples/count with a
-// period of CPU time get Go's second column, cpu/nanoseconds, the count times
-// the period, unless their scope has a profile of cpu/nanoseconds too. A sample
+// pprof.scope.sample_type_order, are one again. Profiles of samples/count with a period of CPU
+// time get Go's second column, cpu/nanoseconds. It is the count times the period. They do not
+// if their scope has a profile of cpu/nanoseconds. A sample
 // with timestamps and no values counts 1 for each of them.
 //
 // A Link becomes the labels trace_id and span_id. Attributes of samples become
@@ -45,8 +45,8 @@ type Timed struct {
 // [attribute.Value.String] writes them. This text may have 64 KiB in a label and
 // 4 MiB in a message; more is an error. Attributes without a place in pprof are left out.
 //
-// An index out of its table's range, or another violation of the format,
-// is an error with its place, and no profile is returned.
+// An index out of its table's range is an error with its place. So is any other violation of
+// the format. No profile is returned then.
 //
 // [attribute.Value.String]: https://pkg.go.dev/go.opentelemetry.io/otel/attribute#Value.String
 func Profiles(m *collectorpb.ExportProfilesServiceRequest, maxMemory int64) ([]Timed, error) {

@@ -15,9 +15,9 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 )
 
 // agentMessage is one as an eBPF agent and a Collector in between make it:
@@ -185,7 +185,7 @@ func TestMalformedMessages(t *testing.T) {
 		"link_table[1]: ids of 3 and 8 bytes":                 func(m *message) { m.Dictionary.LinkTable[1].TraceId = []byte("abc") },
 		"sample 0: two attributes have the key \"size\"":      func(m *message) { ofProfile(m).Samples[0].AttributeIndices = []int32{2, 2} },
 		"two attributes have the key \"yes\"":                 func(m *message) { ofProfile(m).Samples[0].AttributeIndices = []int32{3, 3} },
-		"neither values nor timestamps":                       func(m *message) { ofProfile(m).Samples[0].TimestampsUnixNano = nil },
+		"no values and no timestamps":                         func(m *message) { ofProfile(m).Samples[0].TimestampsUnixNano = nil },
 		"2 values for 3 timestamps":                           func(m *message) { ofProfile(m).Samples[0].Values = []int64{1, 2} },
 		"stack_table[1]: location_table[8]":                   func(m *message) { m.Dictionary.StackTable[1].LocationIndices[0] = 8 },
 		"location_table[1]: function_table[8]":                func(m *message) { m.Dictionary.LocationTable[1].Lines[0].FunctionIndex = 8 },

@@ -22,8 +22,8 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 )
 

@@ -33,8 +33,8 @@ func (d *decoder) scopeProfiles(res *resource.Resource, s *profilespb.ScopeProfi
 	}
 	scope := attribute.NewSet(kvs...)
 	order := sampleTypeOrder(scope)
-	// Not where pprof had the count alone, nor where the sender sends the time
-	// itself: it would count twice.
+	// Not if pprof had the count alone. Not if the sender sends the time, which would count
+	// twice.
 	deriveCPUTime := len(order) != 1 && !slices.ContainsFunc(s.GetProfiles(), d.isCPUTime)
 
 	var profiles []Timed
@@ -72,8 +72,7 @@ func startOf(p *profile.Profile) time.Time {
 	return time.Unix(0, p.TimeNanos)
 }
 
-// sampleTypeOrder returns the places that a scope's profiles had in pprof, or
-// nil if the scope does not say.
+// sampleTypeOrder returns the places that a scope's profiles had in pprof, or nil if unknown.
 func sampleTypeOrder(scope attribute.Set) []int64 {
 	v, ok := scope.Value(semconv.PprofScopeSampleTypeOrderKey)
 	if !ok {
@@ -89,8 +88,8 @@ func sampleTypeOrder(scope attribute.Set) []int64 {
 }
 
 // groups splits the profiles of a scope into those that are the columns of one
-// pprof profile, in its order: all of them if the scope says so and their
-// samples do not contradict, else each is alone.
+// pprof profile, in its order: all of them if the scope has an order and their samples agree.
+// Otherwise each is alone.
 func groups(profiles []*profilespb.Profile, order []int64) [][]*profilespb.Profile {
 	if len(profiles) > 1 && len(profiles) == len(order) && sameSamples(profiles) {
 		columns := make([]*profilespb.Profile, len(profiles))
@@ -123,9 +122,8 @@ func sameSamples(profiles []*profilespb.Profile) bool {
 	return true
 }
 
-// kindOf returns what the scope says, or what the sample types tell: pprof's
-// mutex and block profiles have the same ones, so that other kinds go by the
-// name of their first sample type.
+// kindOf returns the kind from the scope, or from the sample types. pprof's mutex and block
+// profiles have the same types, so other kinds have the name of their first type.
 func kindOf(p *profile.Profile, scope attribute.Set) exporter.Kind {
 	if v, ok := scope.Value(kindKey); ok {
 		return exporter.Kind(v.AsString())

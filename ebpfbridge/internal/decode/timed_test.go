@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 )
 
-// fromAgent returns what an eBPF agent sends, in small: timestamps without values,
-// and a label whose key and value refer to the string table.
+// fromAgent returns what an eBPF agent sends, in small: timestamps without values, and a label
+// with key and value in the string table.
 func fromAgent() *collectorpb.ExportProfilesServiceRequest {
 	index := func(i int32) *commonpb.AnyValue {
 		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: i}}

@@ -7,12 +7,12 @@
 // [github.com/spanprof/spanprof/exporter/otlp], need no gRPC: use that one unless
 // the backend speaks gRPC alone.
 //
-// The options and messages are those of package otlp. [exporter.Queue] describes retries,
+// The options and messages are the same as in package otlp. [exporter.Queue] describes retries,
 // bounds and counts.
 //
 // # Environment
 //
-// The variables are those of OTLP/HTTP, except two: OTEL_EXPORTER_OTLP_ENDPOINT
+// The variables are the same as for OTLP/HTTP, except two: OTEL_EXPORTER_OTLP_ENDPOINT
 // and OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT are the server, localhost:4317 by
 // default. Like otlp.WithEndpointURL, they have a URL, with a path that is ignored, or
 // a target of gRPC (unix:///run/collector.sock). http and unix mean a connection without
@@ -27,6 +27,6 @@
 // code drops the profile as rejected, and is reported with the server's text. A partial
 // success counts as rejected: it is never repeated.
 //
-// A failed connection is tried again before the next call, not after gRPC's own
-// pause, so that a call does not fail with the error of minutes ago.
+// A failed connection is tried again before the next call, not after gRPC's own pause.
+// Otherwise a call fails with the error of minutes ago.
 package otlpgrpc

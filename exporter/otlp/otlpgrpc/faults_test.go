@@ -36,9 +36,8 @@ import (
 // profiles that are exported meanwhile.
 var faults = []struct {
 	name string
-	// One of them is set: what the server answers, what connection comes
-	// about instead, why one is refused, or that the one which the server
-	// has taken a profile by becomes silent, for ever, while others work.
+	// One of them is set: the server's answer, another connection, why one is refused, or a
+	// connection that becomes silent after a profile.
 	answer    answerFunc
 	dial      func() (net.Conn, error)
 	handshake error
@@ -49,7 +48,7 @@ var faults = []struct {
 	doubtful bool
 	// pause is how long the exporter leaves the backend alone.
 	pause time.Duration
-	// reported is part of what the error handler hears.
+	// reported is part of a reported error.
 	reported string
 }{
 	{name: "Unavailable", answer: fail(codes.Unavailable, "starting", 0), doubtful: true, reported: "code = Unavailable desc = starting"},
@@ -123,8 +122,7 @@ func (h handshake) ClientHandshake(ctx context.Context, authority string, c net.
 
 func (h handshake) Clone() credentials.TransportCredentials { return h }
 
-// faulty returns a backend in memory that has fault number i for that long, and
-// an exporter in front of it.
+// faulty returns a backend in memory with fault number i for that long, and an exporter to it.
 func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 	t.Helper()
 	fault, start := faults[i], time.Now()

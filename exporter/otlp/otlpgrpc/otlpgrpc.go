@@ -23,8 +23,8 @@ import (
 )
 
 // New returns an exporter that sends profiles by OTLP/gRPC, by default with TLS to
-// localhost:4317. It does not wait for a connection. The options are those of package
-// otlp, except WithHTTPClient.
+// localhost:4317. It does not wait for a connection. The options are from package otlp, except
+// WithHTTPClient.
 //
 // The error is about an invalid option.
 func New(opts ...otlp.Option) (*exporter.Queue, error) {

@@ -28,8 +28,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
@@ -220,8 +220,8 @@ func TestPartialSuccess(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	for want, opt := range map[string]otlp.Option{
 		"WithEndpointURL: want a URL": otlp.WithEndpointURL(""),
-		"negative bound": otlp.WithQueue(exporter.QueueConfig{Timeout: -1}),
-		"no transport security set": otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
+		"negative bound":              otlp.WithQueue(exporter.QueueConfig{Timeout: -1}),
+		"no transport security set":   otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
 	} {
 		if _, err := otlpgrpc.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlpgrpc: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("New: %v, want %q", err, want)
@@ -254,8 +254,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
-// Endpoints that are targets of gRPC's, some of which net/url refuses or reads
-// as a scheme.
+// Endpoints that are targets of gRPC. net/url refuses some, or reads a scheme.
 func TestTargetsWithoutScheme(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", "true")
 	for _, target := range []string{"127.0.0.1:4711", "otel_collector:4317", "collector:4317", "[::1]:4317"} {
@@ -321,7 +320,7 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 }
 
-// errorLog is what the error handler has heard.
+// errorLog has the reported errors.
 type errorLog struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -26,7 +26,7 @@ import (
 func TestLargerThanTheServerTakes(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	b, _ := start(t, healthy)
-	e, err := otlpgrpc.New(otlp.WithEndpointURL("http://"+b.target))
+	e, err := otlpgrpc.New(otlp.WithEndpointURL("http://" + b.target))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestRepeatedCredential(t *testing.T) {
 	}
 }
 
-// Timestamps arrive where the option asks for them.
+// Timestamps arrive with the option.
 func TestTimestamps(t *testing.T) {
 	b, _ := start(t, healthy)
 	e, err := otlpgrpc.New(otlp.WithEndpointURL("http://"+b.target), otlp.WithSampleTimestamps())

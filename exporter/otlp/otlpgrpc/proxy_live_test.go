@@ -23,18 +23,18 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 )
 
-// certificateKey is the environment variable that tells the process which
-// TestHTTPSProxy starts which certificate the server has.
+// certificateKey is the environment variable with the certificate of the server, for the
+// process that TestHTTPSProxy starts.
 const certificateKey = "SPANPROF_TEST_CERTIFICATE"
 
 // The exporter reaches a server through a proxy of the environment, which
-// resolves the server's name and wants a password. net/http reads the environment
-// once, so that it must be that of another process.
+// resolves the server's name and wants a password. net/http reads the environment once, so
+// this needs another process.
 func TestHTTPSProxy(t *testing.T) {
 	if file := os.Getenv(certificateKey); file != "" {
 		exportThroughProxy(t, file)
@@ -73,7 +73,7 @@ func exportThroughProxy(t *testing.T, certificate string) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem)
-	// The certificate is that of an address.
+	// The certificate is for an address.
 	creds := credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
 	e := export(t, otlp.WithEndpointURL("collector.invalid:4317"), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(creds)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -78,7 +78,7 @@ func cpuProfile() *profile.Profile {
 	}
 }
 
-// attributes returns those of the indices as key=value.
+// attributes returns the attributes with these indices as key=value.
 func attributes(m *collectorpb.ExportProfilesServiceRequest, indices []int32) []string {
 	var texts []string
 	for _, i := range indices {
@@ -185,8 +185,8 @@ func TestErrors(t *testing.T) {
 	invalid := cpuProfile()
 	invalid.Sample[0].Value = nil
 	for want, p := range map[string]*exporter.Profile{
-		"parse cpu profile":           exporter.NewProfile(window, []byte("no profile")),
-		"cpu profile: mismatch":       exporter.NewParsedProfile(window, invalid),
+		"parse cpu profile":     exporter.NewProfile(window, []byte("no profile")),
+		"cpu profile: mismatch": exporter.NewParsedProfile(window, invalid),
 	} {
 		if _, err := convert.Message(convert.Config{}, p); err == nil || !strings.HasPrefix(err.Error(), "convert: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("Request: %v, want %q", err, want)

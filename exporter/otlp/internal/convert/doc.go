@@ -15,15 +15,14 @@
 // The labels trace_id and span_id become a Link, OTLP's relation of a sample to its
 // span. All other labels become attributes of the sample under their own names.
 //
-// profile.frame.type is not in pprof. It is go for functions of .go files and Go's
-// assembly, kernel for the mappings of the kernel, and native for frames with only an
-// address. For other languages it is derived from the name of the source file.
+// profile.frame.type is not in pprof. It is go for functions of .go files and Go's assembly.
+// It is kernel for the mappings of the kernel, and native for frames with only an address. For other languages it is derived from the name of the source file.
 //
 // OTLP has no field for comments and the order of the sample types. They are attributes by
 // OpenTelemetry's semantic conventions (the namespace pprof). Two facts are
-// attributes of the scope: spanprof.profile.kind is the profile's kind, and
-// spanprof.link.profile_id means that every Link also replaces the label profile_id,
-// because its value is the span's id.
+// attributes of the scope: spanprof.profile.kind is the profile's kind. With
+// spanprof.link.profile_id every Link also replaces the label profile_id, which is the span's
+// id then.
 //
 // # What is lost
 //

@@ -14,8 +14,7 @@ import (
 	"sync"
 )
 
-// executable is the file of this program and its hash by which an eBPF agent
-// knows it; the hash is empty where the file cannot be read.
+// executable is the file of this program and its hash, as eBPF agents compute it; the hash is empty where the file cannot be read.
 type executable struct {
 	path, hash string
 }

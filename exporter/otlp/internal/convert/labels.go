@@ -42,7 +42,7 @@ func profileIDsAreSpanIDs(p *profile.Profile) bool {
 	return linked
 }
 
-// encode returns the index of the Link of s, 0 without one, and those of its
+// encode returns the index of the Link of s, 0 if there is none, and the indices of its
 // attributes.
 func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32) {
 	s = validLabels(s)
@@ -116,8 +116,8 @@ func labelValue(texts []string, nums []int64, units []string) (v attribute.Value
 	return attribute.SliceValue(values...), unit, true
 }
 
-// linkOf returns the ids of the span that s belongs to; ok is false if there
-// are none or they are not those of OpenTelemetry.
+// linkOf returns the ids of the span that s belongs to; ok is false if there are none or they
+// are no ids of OpenTelemetry.
 func linkOf(s *profile.Sample) (k linkKey, ok bool) {
 	if len(s.NumLabel[labelkey.TraceID]) > 0 || len(s.NumLabel[labelkey.SpanID]) > 0 {
 		return k, false
@@ -126,8 +126,8 @@ func linkOf(s *profile.Sample) (k linkKey, ok bool) {
 	return k, ok
 }
 
-// decodeID decodes the one value of a label, which has to be lower-case
-// hexadecimal of the right length, and not zero.
+// decodeID decodes the only value of a label. It must be lower-case hexadecimal of the right
+// length, and not zero.
 func decodeID(id []byte, values []string) bool {
 	if len(values) != 1 || len(values[0]) != hex.EncodedLen(len(id)) {
 		return false

@@ -13,8 +13,8 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 )
 
-// addMappings gives the mappings that samples refer to their indices, in the
-// order of pprof, where the first one is the program.
+// addMappings adds the mappings of samples, in the order of pprof. The first one is the
+// program.
 func (e *encoder) addMappings() {
 	used := make(map[*profile.Mapping]bool, len(e.pprof.Mapping))
 	for _, s := range e.pprof.Sample {

@@ -17,7 +17,7 @@ import (
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // validLabels returns s, or a sample with its labels as protobuf accepts them.
-// Labels whose keys become the same are one label with several values.
+// Labels with keys that become equal are one label with several values.
 func validLabels(s *profile.Sample) *profile.Sample {
 	if hasValidLabels(s) {
 		return s

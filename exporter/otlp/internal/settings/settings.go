@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package settings has the configuration of the OTLP exporters: options, and environment
-// variables as OpenTelemetry's specification defines them for the other signals. Variables
-// of profiles, OTEL_EXPORTER_OTLP_PROFILES_*, replace those of all signals.
+// variables as OpenTelemetry's specification defines them for the other signals. Variables for
+// profiles, OTEL_EXPORTER_OTLP_PROFILES_*, replace variables for all signals.
 package settings
 
 import (
@@ -96,7 +96,7 @@ func read() (c Config, err error) {
 	case "none":
 		c.NoGzip = true
 	default:
-		errs = append(errs, fmt.Errorf("%s is ignored: %q is neither gzip nor none", key, value))
+		errs = append(errs, fmt.Errorf("%s is ignored: %q: want gzip or none", key, value))
 	}
 	if c.TLS, err = certificates(); err != nil {
 		errs = append(errs, err)
