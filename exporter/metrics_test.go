@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,24 +21,25 @@ import (
 // meterProvider sums what counters count, by name, queue and reason.
 type meterProvider struct {
 	noop.MeterProvider
+	mu   sync.Mutex
 	sums map[string]int64
 }
 
-func (p *meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { return meter{sums: p.sums} }
+func (p *meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { return meter{provider: p} }
 
 type meter struct {
 	noop.Meter
-	sums map[string]int64
+	provider *meterProvider
 }
 
 func (p meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
-	return &counter{name: strings.TrimPrefix(name, "spanprof.exporter.profile."), sums: p.sums}, nil
+	return &counter{name: strings.TrimPrefix(name, "spanprof.exporter.profile."), provider: p.provider}, nil
 }
 
 type counter struct {
 	noop.Int64Counter
-	name string
-	sums map[string]int64
+	name     string
+	provider *meterProvider
 }
 
 func (c *counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
@@ -48,13 +50,14 @@ func (c *counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 			name += " " + kv.Value.AsString()
 		}
 	}
-	c.sums[name] += n
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.provider.sums[name] += n
 }
 
 // The counters have the account of a queue.
 func TestMetrics(t *testing.T) {
-	before := otel.GetMeterProvider()
-	defer otel.SetMeterProvider(before)
+	defer otel.SetMeterProvider(noop.NewMeterProvider())
 	p := &meterProvider{sums: map[string]int64{}}
 	otel.SetMeterProvider(p)
 	attempts := 0
@@ -72,6 +75,8 @@ func TestMetrics(t *testing.T) {
 		t.Error("Shutdown: want the loss")
 	}
 	_ = q.Export(t.Context(), exporter.NewProfile(exporter.Window{}, nil))
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	want := map[string]int64{"exported test": 2, "retries test": 1, "duplicates test": 1, "dropped test rejected": 1, "dropped test unsent": 1}
 	if diff := cmp.Diff(want, p.sums); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)

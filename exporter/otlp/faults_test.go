@@ -4,9 +4,7 @@
 package otlp_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -33,8 +31,6 @@ type fault struct {
 	silent    bool
 	// http1 is that the server does not speak HTTP/2.
 	http1 bool
-	// socket is that the fault is shown by real sockets, too.
-	socket bool
 	// rejected is that nothing arrives; by default all does.
 	rejected bool
 	// doubtful is that the backend may have the profiles twice.
@@ -52,18 +48,18 @@ var faults = []fault{
 	{name: "429 with Retry-After", answer: status(429, "slow down", "Retry-After", "100"), pause: 100 * time.Second, reported: "slow down"},
 	{name: "500", answer: status(500, "bug"), rejected: true, reported: "500 Internal Server Error: bug"},
 	{name: "400", answer: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
-	{name: "body limit", socket: true, answer: limit, rejected: true, reported: "413 Request Entity Too Large: http: request body too large"},
-	{name: "redirect", socket: true, answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+	{name: "body limit", answer: limit, rejected: true, reported: "413 Request Entity Too Large: http: request body too large"},
+	{name: "redirect", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusTemporaryRedirect)
 	}, rejected: true, reported: "to https://elsewhere.invalid/: redirects are not followed"},
-	{name: "101", socket: true, answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
+	{name: "101", answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
 	{name: "400 with a Status", answer: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
 	{name: "503 with a Status", answer: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
 	{name: "400 that is no Status", answer: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
 	{name: "login page", answer: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? It says text/html: <html> <title>Log in</title>\n"},
 	{name: "partial success", answer: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
 	{name: "warning", answer: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
-	{name: "success without its body", socket: true, answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+	{name: "success without its body", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
 		b.receive(r)
 		w.Header().Set("Content-Length", "5")
 		_ = http.NewResponseController(w).Flush()
@@ -72,10 +68,10 @@ var faults = []fault{
 	{name: "hang", answer: hang, doubtful: true, reported: "context deadline exceeded"},
 	{name: "hang by HTTP/1.1", answer: hang, http1: true, doubtful: true, reported: "context deadline exceeded"},
 	{name: "slow trickle", answer: trickle, doubtful: true, reported: "503 Service Unavailable"},
-	{name: "stream broken", socket: true, answer: abort, doubtful: true, reported: "INTERNAL_ERROR"},
-	{name: "connection broken", socket: true, answer: abort, http1: true, doubtful: true, reported: "EOF"},
-	{name: "connection refused", socket: true, away: true, reported: "refused"},
-	{name: "TLS", socket: true, untrusted: true, reported: "unknown authority"},
+	{name: "stream broken", answer: abort, doubtful: true, reported: "INTERNAL_ERROR"},
+	{name: "connection broken", answer: abort, http1: true, doubtful: true, reported: "EOF"},
+	{name: "connection refused", away: true, reported: "refused"},
+	{name: "TLS", untrusted: true, reported: "unknown authority"},
 	{name: "silent connection", silent: true, doubtful: true, reported: "context deadline exceeded"},
 	{name: "silent connection by HTTP/1.1", silent: true, http1: true, doubtful: true, reported: "context deadline exceeded"},
 }
@@ -189,46 +185,6 @@ func TestFaultForMinutes(t *testing.T) {
 			if !strings.Contains(log.String(), tt.reported) {
 				t.Errorf("reported %s, want %q", log, tt.reported)
 			}
-		})
-	}
-}
-
-func TestShutdownDuringFault(t *testing.T) {
-	newCertificates(t)
-	reporttest.Handle(t, (&errorLog{errs: []error{errors.New("reported")}}).Handle)
-	for _, tt := range faults {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, e, stop := tt.upInMemory(t)
-				var before uint64
-				if tt.silent { // it needs a connection first
-					export(t, e, 0)
-					time.Sleep(2 * time.Second)
-					before = e.Status().Exported
-				}
-				export(t, e, 1)
-				export(t, e, 2)
-				time.Sleep(5 * time.Second)
-
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-				defer cancel()
-				err := e.Shutdown(ctx)
-				if d := time.Since(start); d > 200*time.Millisecond {
-					t.Errorf("Shutdown took %v", d)
-				}
-				stats := e.Status()
-				if lost := stats.Lost["unsent"] > 0; (len(stats.Lost) > 0) != (err != nil) || lost && !strings.Contains(err.Error(), fmt.Sprintf("otlp: %d profile(s) not exported", stats.Lost["unsent"])) {
-					t.Errorf("Shutdown: %v with %+v", err, stats)
-				}
-				if stats.Exported-before+stats.Lost["rejected"]+stats.Lost["unsent"] != 2 || stats.Waiting != 0 {
-					t.Errorf("%+v, want 2 profiles in all", stats)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Errorf("second Shutdown: %v", err)
-				}
-				stop()
-			}) // waits for every goroutine to end
 		})
 	}
 }

@@ -4,9 +4,7 @@
 package pyroscope_test
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -121,7 +119,6 @@ func TestFaults(t *testing.T) {
 			if got := strings.Join(reported(), "\n"); !strings.Contains(got, f.text) {
 				t.Errorf("reported %q, want %q", got, f.text)
 			}
-			t.Run("shutdown", func(t *testing.T) { synctest.Test(t, f.shutdown) })
 		})
 	}
 }
@@ -188,81 +185,6 @@ func (f fault) outage(t *testing.T) {
 		t.Errorf("Shutdown: %v after %+v", err, s)
 	}
 	stop()
-}
-
-// shutdown shuts down during the fault, with little time.
-func (f fault) shutdown(t *testing.T) {
-	_, e, stop := f.up(t)
-	for range 3 {
-		if err := e.Export(t.Context(), window(time.Now())); err != nil {
-			t.Error(err)
-		}
-	}
-	synctest.Wait() // the first attempt has been made, or hangs
-	begin := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	err := e.Shutdown(ctx)
-	if took := time.Since(begin); took > 200*time.Millisecond {
-		t.Errorf("Shutdown took %v", took)
-	}
-	s := e.Status()
-	switch {
-	case f.retried && (!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 profile(s) not exported") || s.Lost["unsent"] != 3):
-		t.Errorf("Shutdown: %v, want an error about 3 profiles; Stats %+v", err, s)
-	case !f.retried && (err == nil || s.Lost["rejected"] != 3):
-		t.Errorf("Shutdown: %v, want the losses; Status %+v", err, s)
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: %v", err)
-	}
-	if err := e.Export(t.Context(), window(time.Now())); !errors.Is(err, exporter.ErrShutdown) {
-		t.Errorf("Export after Shutdown: %v", err)
-	}
-	stop()
-}
-
-// One kind always gets a 500, as where the server chokes on one profile: the other
-// kind arrives.
-func TestOneKindFails(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("units") == "samples" {
-				b.take(w, r)
-				return
-			}
-			status(http.StatusInternalServerError, "cannot read it")(b, w, r)
-		}}
-		b, e, stop := f.up(t)
-		var ends []time.Time
-		for range 120 {
-			p := window(time.Now())
-			heap := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHeap, Start: time.Now()}, parsed(1))
-			ends = append(ends, p.End())
-			if err := errors.Join(e.Export(t.Context(), heap), e.Export(t.Context(), p)); err != nil {
-				t.Error(err)
-			}
-			<-time.After(10 * time.Second)
-		}
-		if s := e.Status(); s.Exported < 118 {
-			t.Errorf("Stats %+v, want all of one kind to have arrived", s)
-		}
-		if err := e.ForceFlush(t.Context()); err == nil {
-			t.Error("ForceFlush: want the losses")
-		}
-		b.wantArrived(ends)
-		if s := e.Status(); s.Exported != 120 || s.Lost["expired"] != 120 {
-			t.Errorf("Stats %+v, want 120 to have arrived, and 120 to be dropped", s)
-		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		stop()
-	})
-	if got := reported(); len(got) == 0 || !strings.Contains(got[0], "will try again: http://pyroscope/ingest answers 500 Internal Server Error: cannot read it") {
-		t.Errorf("reported %q", got)
-	}
 }
 
 // A success with a body that trickles is a success.

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,64 +186,6 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 	if got := reported(); len(got) != 0 {
 		t.Errorf("reported %q", got)
-	}
-}
-
-// A window with a lost answer counts twice until the server compacts, and is in Duplicates. One that was refused does not.
-func TestRepeatedPush(t *testing.T) {
-	for _, tt := range []struct {
-		name       string
-		fault      func(w http.ResponseWriter, n int) bool
-		refusals   int // before the first success
-		before     int64
-		duplicates uint64
-	}{
-		{"lost answers", func(_ http.ResponseWriter, n int) bool {
-			if n <= 2 {
-				panic(http.ErrAbortHandler)
-			}
-			return false
-		}, 0, 30e6, 1},
-		{"refused", nil, 2, 10e6, 0},
-		{"well", nil, 0, 10e6, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &ingest{fault: tt.fault}
-				refusals := tt.refusals
-				client, stop := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if refusals > 0 {
-						refusals--
-						status(http.StatusTooManyRequests, "rate limit")(nil, w, r)
-						return
-					}
-					s.ServeHTTP(w, r)
-				}), nil)
-				e, err := pyroscope.New("http://pyroscope", pyroscope.WithHTTPClient(client))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := e.Export(t.Context(), window(time.Now())); err != nil {
-					t.Error(err)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Error(err)
-				}
-				stop()
-				sum := func() (sum int64) {
-					for _, v := range s.taken() {
-						sum += v
-					}
-					return sum
-				}
-				if stats := e.Status(); sum() != tt.before || stats.Exported != 1 || stats.Duplicates != tt.duplicates {
-					t.Errorf("%d ns before compaction, want %d; Stats %+v, want %d duplicates", sum(), tt.before, stats, tt.duplicates)
-				}
-				if s.compact(); sum() != 10e6 {
-					t.Errorf("%d ns after compaction, want 10e6", sum())
-				}
-			})
-		})
 	}
 }
 

@@ -285,19 +285,6 @@ func TestSplitFails(t *testing.T) {
 	}
 }
 
-func TestNilProfile(t *testing.T) {
-	e, err := pyroscope.New("http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Export(t.Context(), nil); err == nil {
-		t.Error("no error")
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestForeignProfileID(t *testing.T) {
 	reported := reports(t)
 	with := func(id string) *exporter.Profile {
