@@ -322,7 +322,7 @@ func (i *item) halves() (halves []*item) {
 			return nil
 		}
 		half := *i
-		half.profile, half.size, half.halvings = p, int64(p.Size()), i.halvings+1
+		half.profile, half.size, half.halvings, half.tried = p, int64(p.Size()), i.halvings+1, false
 		halves = append(halves, &half)
 	}
 	return halves
