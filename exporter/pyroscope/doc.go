@@ -14,13 +14,13 @@
 // The application is service.name of the Resource, so that the link from a span
 // in Grafana finds its profile. Other attributes become tags, with underscores
 // for dots: deployment.environment.name, k8s.pod.name and others. Attributes that help no
-// search are left out (telemetry.*, process.*, os.*), and so are attributes that would make
-// a series of every start (service.instance.id, host.id, container.id, k8s.pod.uid). If two
+// search are left out (telemetry.*, process.*, os.*). So are attributes that would make
+// a series of every start: service.instance.id, host.id, container.id, k8s.pod.uid. If two
 // attributes get the same name the first is sent. service_name and names that begin with
 // two underscores belong to the server. [WithTags] adds more.
 //
-// A series has at most 30 labels on the server. Six are its own, so tags and the labels of
-// samples have 24 together, and one more would make it refuse the whole profile. [WithTags]
+// A series has at most 30 labels on the server. Six are its own. Tags and the labels of
+// samples have 24 together: one more would make it refuse the whole profile. [WithTags]
 // takes precedence, then span_name and the other labels of samples by their names, then
 // attributes by theirs. Room that labels of samples have used stays reserved, so that a
 // series does not change from window to window. Values are cut to 2,048 bytes, and
@@ -34,8 +34,8 @@
 //
 // # Spans
 //
-// Pyroscope finds the samples of a span by the labels span_id and profile_id,
-// which must be 16 hex digits, and of a trace by trace_id. A profile_id of another
+// Pyroscope finds the samples of a span by the labels span_id and profile_id, and of a
+// trace by trace_id. profile_id must have 16 hex digits. A profile_id of another
 // form cannot be queried there: the first is reported through otel.Handle. If profile_id
 // and span_id of a sample differ, Pyroscope keeps one of them. Every other label becomes a
 // series label there. ended_span_id is left out: it would make a series of each span.
@@ -46,7 +46,7 @@
 // Profiles go to /ingest, like pyroscope-go's: every server back to 0.x has it, and so do
 // proxies and gateways. Its names have no escapes, so the characters , and } in a value
 // become underscores. It answers 422 for invalid profiles and for its own failures alike;
-// the text tells them apart (server v2.2.1, pkg/ingester/pyroscope/ingest_handler.go).
+// the text is the difference (server v2.2.1, pkg/ingester/pyroscope/ingest_handler.go).
 //
 // Profiles of more than 16,000 samples or nearly 2 MiB uncompressed are halved until they
 // fit: a server takes this at once by default. Starts of parts differ, because
