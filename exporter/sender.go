@@ -123,7 +123,7 @@ func (q *Queue) due(now time.Time) (best int, pause time.Duration) {
 // caller holds q.mu.
 func (q *Queue) hasTime(now time.Time) bool {
 	deadline, bounded := q.closing.Deadline()
-	return !bounded || deadline.Sub(now) > lastChance && !(q.asked && q.notBefore.After(deadline))
+	return !bounded || deadline.Sub(now) > lastChance && (!q.asked || !q.notBefore.After(deadline))
 }
 
 // expire drops items that are too old; the caller holds q.mu.
