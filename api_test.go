@@ -21,29 +21,42 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of the public names")
 
-// TestPublicNames compares the public names with testdata/api.txt.
+// golden has the packages of each golden file.
+var golden = map[string][]string{
+	"testdata/api.txt":          {"."},
+	"testdata/api_exporter.txt": {"exporter", "exporter/file", "exporter/otlp", "exporter/otlp/otlpgrpc", "exporter/pyroscope"},
+}
+
+// TestPublicNames compares the public names with the golden files.
 func TestPublicNames(t *testing.T) {
-	const golden = "testdata/api.txt"
-	got := publicNames(t)
-	if *update {
-		if err := os.WriteFile(golden, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+	for file, packages := range golden {
+		var got []string
+		for _, dir := range packages {
+			if len(packages) > 1 {
+				got = append(got, "package "+dir)
+			}
+			got = append(got, publicNames(t, dir)...)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("public names (-want +got), for a wanted change run go test -run TestPublicNames -update:\n%s", diff)
+		want := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got), for a wanted change run go test -run TestPublicNames -update:\n%s", file, diff)
+		}
 	}
 }
 
-// publicNames returns a line for each, sorted.
-func publicNames(t *testing.T) []string {
+// publicNames returns a line for each name of a package, sorted.
+func publicNames(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
+	paths, err := filepath.Glob(dir + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ go 1.26.0
 // Each version is the oldest that passes all tests, so that adding spanprof to a
 // service raises nothing there: Go picks the highest that anybody asks for.
 require (
-	github.com/cenkalti/backoff/v5 v5.0.3 // pauses between attempts, as otlptrace makes them
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // reads, merges and writes profiles; untagged: the version that ginkgo and Kubernetes ask for
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // heap, mutex and block profiles of a window

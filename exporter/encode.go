@@ -10,9 +10,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// encode returns a profile in the pprof format. Unlike profile.Write it does not
-// write to p, not even to unexported fields, which others would read when they
-// copy a profile.Line, as profile.Merge does.
+// encode returns a profile in the pprof format. profile.Write changes unexported fields
+// of its profile, which is a race with callers that copy a profile.Line, as
+// profile.Merge does. So encode writes a copy.
 func encode(p *profile.Profile) ([]byte, error) {
 	own := &profile.Profile{
 		DefaultSampleType: p.DefaultSampleType,

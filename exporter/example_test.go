@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // Two destinations for every profile. Here the program plays the profiler's
@@ -29,8 +29,8 @@ func ExampleNewMulti() {
 	if err := all.Shutdown(ctx); err != nil {
 		fmt.Println(err)
 	}
-	for _, lane := range all.Lanes() {
-		fmt.Println(lane)
+	for _, s := range all.Status() {
+		fmt.Println(s)
 	}
 	// Output:
 	// exportertest: 1 exported
@@ -45,15 +45,17 @@ func (c *courier) Send(_ context.Context, p *exporter.Profile) error {
 	if c.attempts == 1 {
 		return &exporter.RetryError{Err: errors.New("busy"), After: time.Millisecond, Refused: true}
 	}
-	fmt.Println("taken:", p.Kind())
+	fmt.Println("delivered:", p.Kind())
 	return nil
 }
 
-// A destination of one's own, with the queue of the others in front of it.
+func (c *courier) Shutdown(context.Context) error { return nil }
+
+// Your own destination, with the queue of the others in front of it.
 func ExampleNewQueue() {
 	ctx := context.Background()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { fmt.Println(err) }))
-	q, err := exporter.NewQueue("courier", new(courier), exporter.WithMaxBytes(8<<20))
+	q, err := exporter.NewQueue("courier", new(courier), exporter.QueueConfig{MaxBytes: 8 << 20})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -65,9 +67,9 @@ func ExampleNewQueue() {
 	if err := q.Shutdown(ctx); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(q.Stats().Exported, "exported after", q.Stats().Retries, "retry")
+	fmt.Println(q.Status().Exported, "exported after", q.Status().Retries, "retry")
 	// Unordered output:
 	// courier: will try again: busy
-	// taken: heap
+	// delivered: heap
 	// 1 exported after 1 retry
 }

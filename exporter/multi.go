@@ -10,51 +10,46 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-
-	"go.opentelemetry.io/otel/metric"
 )
 
 var _ Exporter = (*Multi)(nil)
 
-// Multi is an Exporter that gives every profile to several others. Each of them
-// has a lane of its own, with a bound, a worker and an account, so that one which is
-// slow, fails or panics does not hold the others up.
+// Multi is an Exporter that gives every profile to several others. Each has a queue, a
+// goroutine and an account of its own. One that is slow, fails or panics does not
+// delay the others.
 //
-// The lane of a [Queue] is the Queue itself: profiles go there without a call of Export.
-// The lanes of another Multi are that one's. Any other Exporter gets a lane that gives it
-// one profile at a time and nothing twice. When that is full, because the Exporter has been slow for
-// 48 profiles or for 32 MiB of them, the oldest are dropped. Errors and panics of its
-// Export are reported through otel.Handle, whose handler may use the Multi.
-// [Multi.Lanes] has the accounts.
+// A [Queue] is used as it is, and so are the queues of another Multi. Any other
+// Exporter gets one profile at a time, and each profile once. If it has not returned for
+// 48 profiles or 32 MiB of them, the oldest are dropped. Errors and panics of its
+// Export are reported through otel.Handle. The handler may use the Multi.
 //
 // A Multi is safe for concurrent use and must be shut down.
-type Multi struct{ lanes []*lane }
+type Multi struct{ queues []*Queue }
 
-// NewMulti returns an Exporter in front of exporters, of which it takes
-// ownership: its Shutdown shuts them down. Nil ones are left out.
+// NewMulti returns an Exporter in front of exporters. Its Shutdown shuts them down. Nil
+// exporters are left out.
 func NewMulti(exporters ...Exporter) *Multi {
 	m := new(Multi)
 	for _, e := range exporters {
 		switch e := e.(type) {
 		case nil:
 		case *Multi:
-			if e != nil { // as a variable may be that nothing was assigned to
-				m.lanes = append(m.lanes, e.lanes...)
+			if e != nil { // an unset variable of this type
+				m.queues = append(m.queues, e.queues...)
 			}
 		case *Queue:
 			if e != nil {
-				m.lanes = append(m.lanes, e.lane)
+				m.queues = append(m.queues, e)
 			}
 		default:
-			name := nameOf(e)
-			m.lanes = append(m.lanes, newLane(name, sink{send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}, queueConfig{}))
+			s := sink{exporter: true, send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}
+			m.queues = append(m.queues, newQueue(nameOf(e), s, QueueConfig{}))
 		}
 	}
 	return m
 }
 
-// nameOf returns the name of an Exporter's lane: its type, or for those of this module
-// their package.
+// nameOf returns the type of an Exporter, or the package if it is from this module.
 func nameOf(e Exporter) string {
 	t := reflect.TypeOf(e)
 	if t.Kind() == reflect.Pointer {
@@ -66,64 +61,44 @@ func nameOf(e Exporter) string {
 	return t.String()
 }
 
-// SetMeterProvider sets where the metrics of the lanes go that NewMulti made; a Queue
-// has an option for that. It is for the profiler, which gives its own, and comes before
-// the first Export. The default is the global MeterProvider.
-func (m *Multi) SetMeterProvider(p metric.MeterProvider) {
-	for _, l := range m.lanes {
-		if l.retry == nil {
-			l.mu.Lock()
-			l.config.meterProvider = p
-			l.mu.Unlock()
-		}
-	}
-}
-
-// Export hands p to every lane and returns at once: nil, or ErrShutdown after
+// Export gives p to every queue and returns at once: nil, or ErrShutdown after
 // Shutdown.
-func (m *Multi) Export(_ context.Context, p *Profile) error {
-	if p == nil {
-		return errors.New("exporter: the profile is nil")
+func (m *Multi) Export(ctx context.Context, p *Profile) error {
+	var errs []error
+	for _, q := range m.queues {
+		errs = append(errs, q.Export(ctx, p))
 	}
-	var err error
-	for _, l := range m.lanes {
-		if e := l.push(p); e != nil {
-			err = e
-		}
-	}
-	return err
+	return errors.Join(errs...)
 }
 
-// ForceFlush flushes all lanes at once, and joins their errors. It returns
-// after each has delivered what it was given, or when ctx ends. The error of a lane has
-// its name, and says what it lost since the last ForceFlush: "pyroscope: 4 rejected",
-// and why the last was. Meanwhile lanes take new profiles.
+// ForceFlush flushes all queues at the same time, and joins their errors. It returns
+// after each has delivered what it was given, or when ctx ends. An error has the name of
+// the destination and its losses since the last ForceFlush: "pyroscope: 4 rejected".
 func (m *Multi) ForceFlush(ctx context.Context) error {
-	return m.all(func(l *lane) error { return l.flush(ctx) })
+	return m.all(func(q *Queue) error { return q.ForceFlush(ctx) })
 }
 
-// Shutdown lets every lane deliver what it was given until ctx ends, shuts all
-// Exporters down at once, and joins their errors, as ForceFlush does. Exporters get all
-// but the last tenth of a second of ctx, which is for what they say of profiles that they
-// could not deliver. It returns when ctx ends even if one of them does not.
+// Shutdown delivers what waits until ctx ends, shuts all Exporters down at the same time,
+// and joins their errors. Exporters get all but the last tenth of a second of ctx, so that
+// they can still return an error. It returns when ctx ends even if one of them does not.
 func (m *Multi) Shutdown(ctx context.Context) error {
-	return m.all(func(l *lane) error { return l.shutdown(ctx) })
+	return m.all(func(q *Queue) error { return q.Shutdown(ctx) })
 }
 
-// Lanes returns the accounts of the lanes.
-func (m *Multi) Lanes() []LaneStatus {
-	s := make([]LaneStatus, len(m.lanes))
-	for i, l := range m.lanes {
-		s[i] = l.Status()
+// Status returns the account of each destination.
+func (m *Multi) Status() []Status {
+	s := make([]Status, len(m.queues))
+	for i, q := range m.queues {
+		s[i] = q.Status()
 	}
 	return s
 }
 
-func (m *Multi) all(f func(*lane) error) error {
-	errs := make([]error, len(m.lanes))
+func (m *Multi) all(f func(*Queue) error) error {
+	errs := make([]error, len(m.queues))
 	var wg sync.WaitGroup
-	for i, l := range m.lanes {
-		wg.Go(func() { errs[i] = errors.Join(f(l), l.losses()) })
+	for i, q := range m.queues {
+		wg.Go(func() { errs[i] = f(q) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 func TestMultiMembersAreIndependent(t *testing.T) {
@@ -99,7 +99,7 @@ func TestMultiShutdownWhileOneHangs(t *testing.T) {
 	})
 }
 
-// member is an exporter whose Export does what export says.
+// member is an exporter with the given Export.
 type member struct {
 	export func() error
 }
@@ -108,10 +108,10 @@ func (m *member) Export(context.Context, *exporter.Profile) error { return m.exp
 func (m *member) ForceFlush(context.Context) error                { return nil }
 func (m *member) Shutdown(context.Context) error                  { return nil }
 
-// lost returns how many profiles did not reach a lane's destination.
+// lost returns how many profiles are lost.
 func lost(m *exporter.Multi) (n uint64) {
-	for _, l := range m.Lanes() {
-		n += l.Failed + l.Dropped()
+	for _, s := range m.Status() {
+		n += lostOf(s)
 	}
 	return n
 }

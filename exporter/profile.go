@@ -16,14 +16,58 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Profile is one window of one kind of profile.
+// Kind is what the samples of a Profile measure.
+type Kind string
+
+// The kinds that the profiler makes. Exporters accept other kinds too, under their own
+// names.
+const (
+	// KindCPU is on-CPU time; samples carry goroutine labels.
+	KindCPU Kind = "cpu"
+	// KindHeap is heap memory. The columns alloc_objects and alloc_space are the
+	// allocations of the window, inuse_objects and inuse_space what is live at its
+	// end. The runtime puts no labels on it (golang/go#23458).
+	KindHeap Kind = "heap"
+	// KindWall is the time of goroutines, on CPU or waiting; samples carry
+	// goroutine labels.
+	KindWall Kind = "wall"
+	// KindGoroutine is the number of goroutines per stack and label set at one
+	// moment: a snapshot, with Duration 0.
+	KindGoroutine Kind = "goroutine"
+	// KindMutex is the waiting for held mutexes: how often (contentions) and how long
+	// (delay), at the stacks that held them. The runtime puts no labels on it.
+	KindMutex Kind = "mutex"
+	// KindBlock is the waiting for channels, mutexes and the like: how often
+	// (contentions) and how long (delay), at the stacks that waited. The runtime
+	// puts no labels on it.
+	KindBlock Kind = "block"
+	// KindHost is on-CPU time measured by an eBPF agent of the host, with kernel and
+	// C code. It measures the same time as KindCPU; never add them.
+	KindHost Kind = "host"
+)
+
+// KernelMapping is the mapping file of kernel frames in profiles of KindHost.
+const KernelMapping = "[kernel]"
+
+// Window is what was measured, when, and for which service.
+type Window struct {
+	// Kind is what was measured.
+	Kind Kind
+	// Start is the beginning of the measurement.
+	Start time.Time
+	// Duration is its length; 0 for a snapshot.
+	Duration time.Duration
+	// Resource is the measured service; nil means resource.Empty().
+	Resource *resource.Resource
+}
+
+// Profile is one window of one kind.
 //
-// It holds the profile as pprof bytes or in parsed form, whichever it was made
-// from; the other form is made when it is asked for. Callers
-// share it for as long as one of them refers to it; the Profile itself does not keep
-// it, because a parsed form can be 50 times as large as the bytes. A Profile is immutable and safe for
-// concurrent use: neither the bytes nor the parsed profile may be changed by those who
-// read them.
+// It holds pprof bytes or the parsed form, depending on its constructor. The
+// other form is made on demand, and shared while a caller refers to it. The Profile
+// does not keep it: a parsed form can be 50 times as large as the bytes. A Profile is
+// immutable and safe for concurrent use. Callers must not change the bytes or the parsed
+// profile.
 type Profile struct {
 	window Window // with a Resource
 	size   int
@@ -32,21 +76,8 @@ type Profile struct {
 	times  [][]int64
 }
 
-// Window says what was measured, when, and of which service.
-type Window struct {
-	// Kind is what was measured.
-	Kind Kind
-	// Start is when the measurement began.
-	Start time.Time
-	// Duration is how long it went on; 0 for a snapshot.
-	Duration time.Duration
-	// Resource is the service that was measured; nil means
-	// resource.Empty().
-	Resource *resource.Resource
-}
-
 // NewProfile returns a profile of window w from pprof bytes, gzipped or not.
-// The bytes are not copied, and not looked at before Parsed is called.
+// The bytes are not copied, and not parsed before Parsed is called.
 func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
 	p.size = len(pprof)
@@ -61,11 +92,11 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	return p
 }
 
-// shared returns a function that calls make and remembers the result by a weak pointer:
-// it returns the same again for as long as a caller refers to it.
+// shared returns a function that calls make and keeps a weak pointer to the result. It
+// returns the same result while a caller refers to it.
 func shared[T any](make func() (*T, error)) func() (*T, error) {
 	var (
-		mu   sync.Mutex // held while one makes it for all
+		mu   sync.Mutex // held during make
 		made weak.Pointer[T]
 	)
 	return func() (*T, error) {
@@ -83,23 +114,18 @@ func shared[T any](make func() (*T, error)) func() (*T, error) {
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
-// must not be changed any more. If that is nil, Pprof and Parsed return an error.
-func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
-	return NewTimedProfile(w, parsed, nil)
-}
-
-// NewTimedProfile is NewParsedProfile with the times at which each sample was taken, in
-// nanoseconds since 1970, in the order of the samples; nil where they are not known. The
-// pprof format has no room for them: they are lost in bytes and files. If there are times
-// for more or fewer samples than parsed has, Pprof and Parsed return an error.
-func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profile {
+// must not be changed any more. times has the moments at which each sample was taken, in
+// nanoseconds since 1970; none if unknown. The pprof
+// format has no field for them. If parsed is nil, or times has another length than its
+// samples, Pprof and Parsed return an error.
+func NewParsedProfile(w Window, parsed *profile.Profile, times ...[]int64) *Profile {
 	p := newProfile(w)
 	var err error
 	switch {
 	case parsed == nil:
 		err = fmt.Errorf("exporter: the %s profile is nil", w.Kind)
 	case times != nil && len(times) != len(parsed.Sample):
-		err = fmt.Errorf("exporter: the %s profile has %d samples, and times of %d", w.Kind, len(parsed.Sample), len(times))
+		err = fmt.Errorf("exporter: the %s profile has %d samples, and times for %d", w.Kind, len(parsed.Sample), len(times))
 	}
 	if err != nil {
 		p.pprof = func() ([]byte, error) { return nil, err }
@@ -128,7 +154,19 @@ func NewTimedProfile(w Window, parsed *profile.Profile, times [][]int64) *Profil
 	return p
 }
 
-// WithResource returns the profile as that of another service. Both share what they hold.
+// packed returns p from its pprof form, with its sample times. It takes less memory.
+func (p *Profile) packed() (*Profile, error) {
+	data, err := p.Pprof()
+	if err != nil {
+		return nil, err
+	}
+	packed := NewProfile(p.window, data)
+	packed.times = p.times
+	packed.size += sizeOf(new(profile.Profile), p.times)
+	return packed, nil
+}
+
+// WithResource returns the profile with another resource. Both share the samples.
 func (p *Profile) WithResource(r *resource.Resource) *Profile {
 	of := *p
 	if of.window.Resource = r; r == nil {
@@ -159,12 +197,12 @@ func (p *Profile) End() time.Time { return p.Start().Add(p.Duration()) }
 // Resource returns the service that was measured, never nil.
 func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 
-// Size returns about how many bytes of memory the profile takes in the form that
-// it was made from, with the sample times.
+// Size returns about how many bytes the profile takes in its original form, with the sample
+// times.
 func (p *Profile) Size() int { return p.size }
 
-// sizeOf counts what there are many of, by what they take on 64-bit systems. Samples
-// share labels, those of a span for example.
+// sizeOf adds up what is numerous, by its size on 64-bit systems. Samples of one span
+// share labels.
 func sizeOf(p *profile.Profile, times [][]int64) int {
 	const sample, labels, label, location, function = 128, 400, 16, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
@@ -182,14 +220,14 @@ func sizeOf(p *profile.Profile, times [][]int64) int {
 	return n
 }
 
-// Pprof returns the profile in the pprof format, as it was given to
-// NewProfile, or gzipped where it had to be encoded.
+// Pprof returns the profile in the pprof format: the bytes given to NewProfile, or
+// gzipped bytes.
 func (p *Profile) Pprof() ([]byte, error) { return p.pprof() }
 
 // Parsed returns the parsed profile. It is shared: copy it before you change
-// or encode it. Keep it where you need it twice.
+// or encode it. Keep it if you need it twice.
 func (p *Profile) Parsed() (*profile.Profile, error) { return p.parsed() }
 
 // SampleTimes returns when each sample of Parsed was taken, in nanoseconds since 1970;
-// nil where that is not known. Like the parsed form it must not be changed.
+// nil if unknown. It must not be changed.
 func (p *Profile) SampleTimes() [][]int64 { return p.times }

@@ -78,7 +78,7 @@ func TestProfileSampleTimes(t *testing.T) {
 	}
 	w := exporter.Window{Kind: exporter.KindCPU}
 	times := [][]int64{{1, 2}, {3}}
-	timed, plain := exporter.NewTimedProfile(w, parsed, times), exporter.NewParsedProfile(w, parsed)
+	timed, plain := exporter.NewParsedProfile(w, parsed, times...), exporter.NewParsedProfile(w, parsed)
 	if got := timed.SampleTimes(); len(got) != 2 || got[0][1] != 2 || plain.SampleTimes() != nil {
 		t.Errorf("times %v and %v, want those given and none", got, plain.SampleTimes())
 	}
@@ -92,7 +92,7 @@ func TestProfileSampleTimes(t *testing.T) {
 	if got := exporter.NewProfile(w, b).SampleTimes(); got != nil {
 		t.Errorf("times %v of bytes, want none", got)
 	}
-	if _, err := exporter.NewTimedProfile(w, parsed, times[:1]).Parsed(); err == nil || !strings.Contains(err.Error(), "2 samples, and times of 1") {
+	if _, err := exporter.NewParsedProfile(w, parsed, times[:1]...).Parsed(); err == nil || !strings.Contains(err.Error(), "2 samples, and times for 1") {
 		t.Errorf("Parsed with times of one sample: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestProfileErrors(t *testing.T) {
 	}
 }
 
-// Who encodes a profile does not write to what others read, merge or copy.
+// Encoding a profile does not write to data that others read, merge or copy.
 func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 	f := &profile.Function{ID: 1, Name: "f"}
 	m := &profile.Mapping{ID: 1, Limit: 10, File: "a.out", HasFunctions: true}

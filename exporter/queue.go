@@ -4,123 +4,367 @@
 package exporter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
+
+const (
+	// firstPause and maxPause bound the pause after a failed attempt. It doubles.
+	// A server that fails every other time must not delay windows of ten seconds, so the first
+	// pause is short. Five seconds spare a server that restarts.
+	firstPause, maxPause = 250 * time.Millisecond, 5 * time.Second
+	// manyFailures is the number of failures after which pauses have their full length.
+	manyFailures = 6
+
+	// maxUnpacked and maxUnpackedBytes bound the profiles that wait in the form in
+	// which they were made: eight windows of six kinds. Wall time can have 30 MB each.
+	maxUnpacked, maxUnpackedBytes = 48, 32 << 20
+
+	// maxHalvings bounds how often a profile is halved: 64 parts of the 16,000 samples
+	// that Pyroscope takes are a million samples.
+	maxHalvings = 6
+
+	// maxShutdown bounds a Shutdown without a deadline. Kubernetes gives a process
+	// this time to end.
+	maxShutdown = 30 * time.Second
+	// lastChance is the time that must be left for another attempt during Shutdown.
+	lastChance = 50 * time.Millisecond
+	// margin is the end of Shutdown's time that an Exporter does not get. It can then still
+	// return an error. It is at most a tenth of the time.
+	margin = 100 * time.Millisecond
+
+	forever = time.Duration(1<<63 - 1)
+)
+
+// QueueConfig bounds a [Queue]. A field that is 0 has its default.
+type QueueConfig struct {
+	// MaxBytes bounds the profiles that wait, by the sum of their pprof forms. The
+	// oldest are dropped for a new one. The default is 32 MiB.
+	MaxBytes int64
+	// MaxAge is the age at which a waiting profile is dropped, counted from the end of
+	// its window. The default is 10 min.
+	MaxAge time.Duration
+	// Timeout bounds one attempt. The default is 10 s.
+	Timeout time.Duration
+}
 
 var _ Exporter = (*Queue)(nil)
 
 // Queue is an Exporter in front of a [Destination] across a network. It keeps
-// the profiles until the destination has taken them, bounded in bytes and in
-// age, and sends them one at a time, the oldest first. What fails is tried again:
-// after the time that the destination asks for, or after 0.1 s at first and up to
-// 30 s later, with jitter. When the oldest has failed twice, others are tried in
-// between: a profile that fails while others are taken goes behind them, and is
-// dropped when that has happened five times, unless the destination refuses it or
-// asks for time, as one that limits the rate does.
+// profiles in memory until they are delivered, bounded in bytes and age. What waits when
+// the process dies is lost.
 //
-// Up to four are sent at once while more than eight wait, for the parts of one that was
-// split, and during Shutdown, so that a slow destination catches up after an outage.
-// Each is begun 50 ms after the one before: a destination that answers faster gets one
-// at a time.
+// One sender delivers them, first in first out. After a failed attempt a profile waits
+// for 250 ms, doubled each time up to 5 s. Others that have failed less are sent
+// meanwhile. While every attempt fails, attempts are as far apart. If it wants a longer pause,
+// it gets one. A rejected profile is dropped and stops no others.
+// A profile that is too large is halved until it fits.
 //
-// Delivery is at least once: a profile whose attempt ends without an answer is
-// sent again. What is lost is counted, in [Queue.Stats] and in OTel metrics.
-// The first failure after a success and every profile that the destination
-// rejects are reported through otel.Handle, at most once a minute for each cause; the
-// handler may use the Queue. That it works again is no error, and not reported:
-// LaneStatus.LastSuccess says so.
+// Delivery is at least once: a profile is sent again if an attempt ended without
+// an answer. Each profile is counted exactly once in [Queue.Status] and in metrics.
+// Failures are reported through otel.Handle, at most once a minute for each cause.
+// The handler may use the Queue.
 //
-// A Queue is safe for concurrent use and must be shut down: it holds a
-// goroutine from NewQueue on.
-type Queue struct{ lane *lane }
+// A Queue is safe for concurrent use and must be shut down.
+type Queue struct {
+	name     string
+	sink     sink
+	config   QueueConfig
+	reporter report.Reporter
 
-// NewQueue returns a running Queue in front of d, of which it takes ownership
-// unless there is an error.
-// The name goes into the errors and into the metrics: as otel.component.type, and,
-// with a number that tells Queues of that name apart, as otel.component.name.
-//
-// It returns an error for an empty name, a nil d, an option that makes no sense, a
-// spill directory that
-// cannot be written, and metrics that the MeterProvider refuses.
-func NewQueue(name string, d Destination, opts ...QueueOption) (*Queue, error) {
-	if name == "" {
-		return nil, errors.New("exporter: the queue has no name, which its errors and metrics are told apart by")
-	}
-	c, err := newQueueConfig(opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if d == nil {
+	begin   sync.Once
+	metrics *queueMetrics   // set by begin
+	ctx     context.Context // of the attempts; ended when Shutdown gives up
+	cancel  context.CancelFunc
+	wake    chan struct{} // has an element if the worker has to look for work
+	done    chan struct{} // closed when the worker has ended
+
+	mu        sync.Mutex
+	items     []*item // in the order of Export
+	busy      *item   // is encoded or sent; not in items
+	last      uint64  // the number of the newest item
+	failures  int     // failed attempts since a success
+	notBefore time.Time
+	asked     bool // the destination has asked for notBefore
+	failing   error
+	flushes   []*flush
+	closing   context.Context // of Shutdown, from its call on
+	abandoned bool            // Shutdown has given up
+	err       error           // the result of Shutdown
+	status    Status          // without Name, Waiting and Bytes
+	told      Status          // the status at the last call of losses
+	cause     error           // of the last loss
+}
+
+// sink is the far end: a Destination, or an Exporter without retries.
+type sink struct {
+	exporter bool
+	send     func(context.Context, *Profile) error
+	flush    func(context.Context) error // nil for a Destination
+	shutdown func(context.Context) error
+}
+
+// item is a profile that waits.
+type item struct {
+	number    uint64
+	profile   *Profile
+	size      int64
+	packed    bool // profile has its pprof form, not the much larger parsed form
+	expires   time.Time
+	notBefore time.Time
+	failures  int
+	halvings  int
+	tried     bool
+	doubtful  bool // an earlier attempt may have succeeded
+}
+
+// flush is a call of ForceFlush.
+type flush struct {
+	ctx    context.Context
+	after  uint64 // the number of the last item to wait for
+	result chan error
+}
+
+// NewQueue returns a Queue in front of d. Its Shutdown shuts d down. The name is part of
+// errors and metrics. It returns an error for an empty name, a nil d and a negative
+// bound.
+func NewQueue(name string, d Destination, c QueueConfig) (*Queue, error) {
+	switch {
+	case name == "":
+		return nil, errors.New("exporter: the queue has no name, which errors and metrics need")
+	case d == nil:
 		return nil, fmt.Errorf("%s: the destination is nil", name)
+	case c.MaxBytes < 0 || c.MaxAge < 0 || c.Timeout < 0:
+		return nil, fmt.Errorf("%s: negative bound in %+v: use 0 for the default", name, c)
 	}
-	s := sink{send: d.Send}
-	if d, ok := d.(interface {
-		Split(p *Profile) ([]*Profile, error)
-	}); ok {
-		s.split = d.Split
+	c.MaxBytes = cmp.Or(c.MaxBytes, 32<<20)
+	c.MaxAge = cmp.Or(c.MaxAge, 10*time.Minute)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	return newQueue(name, sink{send: d.Send, shutdown: d.Shutdown}, c), nil
+}
+
+func newQueue(name string, s sink, c QueueConfig) *Queue {
+	q := &Queue{name: name, sink: s, config: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	return q
+}
+
+// start runs the worker from the first call on.
+func (q *Queue) start() {
+	q.begin.Do(func() {
+		var err error
+		if q.metrics, err = newQueueMetrics(q.name, q.Status); err != nil {
+			q.report(fmt.Errorf("metrics: %w", err))
+		}
+		go q.work()
+	})
+}
+
+// Export accepts p and returns at once. It returns ErrShutdown after Shutdown.
+func (q *Queue) Export(_ context.Context, p *Profile) error {
+	if p == nil {
+		return fmt.Errorf("%s: the profile is nil", q.name)
 	}
-	if d, ok := d.(interface {
-		Shutdown(ctx context.Context) error
-	}); ok {
-		s.shutdown = d.Shutdown
+	q.start()
+	dropped := false
+	defer func() { q.concluded(dropped) }()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.status.Taken++
+	if q.closing != nil {
+		q.lose(unsent, 1, nil)
+		return ErrShutdown
 	}
-	l := newLane(name, s, c)
-	l.retry = newRetry()
-	var left []*item
-	if c.spill {
-		if l.lock, left, err = openSpill(c.dir); err != nil {
-			return nil, fmt.Errorf("%s: spill directory: %w", name, err)
+	q.last++
+	i := &item{number: q.last, profile: p, size: int64(p.Size())}
+	if !q.sink.exporter {
+		// A profile may have no time, and a clock may have been set back.
+		end := time.Now()
+		if !p.Start().IsZero() && p.End().Before(end) {
+			end = p.End()
+		}
+		i.expires = end.Add(q.config.MaxAge)
+	}
+	dropped = q.makeRoom(maxUnpackedBytes-i.size, maxUnpacked-1, false)
+	q.items = append(q.items, i)
+	q.notify()
+	return nil
+}
+
+// makeRoom drops the oldest items of one form until so many bytes and items remain. It reports
+// whether it dropped any; the caller holds q.mu.
+func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
+	bytes, n := int64(0), 0
+	for _, i := range q.items {
+		if i.packed == packed {
+			bytes, n = bytes+i.size, n+1
 		}
 	}
-	if l.metrics, err = newLaneMetrics(c.meterProvider, name, l.Status); err != nil {
-		l.unlock()
-		return nil, fmt.Errorf("%s: metrics: %w", name, err)
+	before := len(q.items)
+	q.items = slices.DeleteFunc(q.items, func(i *item) bool {
+		if i.packed != packed || bytes <= maxBytes && n <= maxItems {
+			return false
+		}
+		bytes, n = bytes-i.size, n-1
+		q.lose("full", 1, nil)
+		return true
+	})
+	return len(q.items) < before
+}
+
+// concluded publishes a change of the account.
+func (q *Queue) concluded(dropped bool) {
+	q.observe()
+	if dropped {
+		q.report(errors.New("the queue is full, the oldest profiles are dropped"))
 	}
-	l.mu.Lock() // the metrics ask for the Status from now on
-	dropped := l.adopt(left)
-	l.mu.Unlock()
-	l.forget(dropped)
-	l.start()
-	return &Queue{l}, nil
 }
 
-// Export takes p over and returns at once, after it has written a file where
-// WithSpill is set. It returns ErrShutdown after Shutdown, and an error if p
-// cannot be encoded, is larger than the Queue, or has no room beside what is being
-// sent. A profiler and a [Multi] do not wait for that: the Queue's worker does it for
-// them.
-func (q *Queue) Export(_ context.Context, p *Profile) error {
-	return q.lane.export(p)
+// ForceFlush returns after every profile that Export accepted before has been
+// delivered or dropped. The next attempt is made now, unless the destination has
+// asked for time. It returns ErrShutdown after Shutdown. If ctx ends, the error has the number
+// of waiting profiles. It also has the losses since the last ForceFlush.
+func (q *Queue) ForceFlush(ctx context.Context) error {
+	q.start()
+	f := &flush{ctx: ctx, result: make(chan error, 1)}
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		return ErrShutdown
+	}
+	f.after = q.last
+	q.flushes = append(q.flushes, f)
+	q.refresh()
+	q.mu.Unlock()
+	q.notify()
+	var err error
+	select {
+	case err = <-f.result:
+	case <-q.done:
+		err = ErrShutdown
+	case <-q.ctx.Done():
+		err = ErrShutdown
+	case <-ctx.Done():
+		q.mu.Lock()
+		err = fmt.Errorf("%s: %d profile(s) not delivered yet: %w", q.name, q.count(), q.because(ctx.Err()))
+		q.mu.Unlock()
+	}
+	return errors.Join(err, q.losses())
 }
-
-// ForceFlush returns after every profile that Export took before it has been
-// delivered or dropped. If an attempt has failed, the next one is made now,
-// unless the destination has asked for a later time, and the pauses begin at 0.1 s
-// again and are short enough for attempts until ctx's deadline. It returns ctx's error, with the number of profiles that wait, or
-// ErrShutdown.
-func (q *Queue) ForceFlush(ctx context.Context) error { return q.lane.flush(ctx) }
 
 // Shutdown sends what waits until ctx ends, for 30 s if ctx has no deadline, and
-// shuts the destination down. What fails is tried again after short pauses, the last
-// time shortly before the deadline; where the destination asks for more time than
-// there is, it does not wait for that. It gives the error handler half a second
-// for the last reports, and no more: the handler may be the caller. The error
-// says how many profiles stayed, whether they are in the spill directory or lost,
-// and how many were dropped meanwhile. Shutdown returns when ctx ends even if the
-// destination ignores its own.
+// shuts the destination down. Attempts are repeated until shortly before the deadline.
+// It returns earlier if the destination wants a pause beyond the deadline.
+// The error has the number of lost profiles. Shutdown returns when ctx ends
+// even if the destination ignores ctx. It gives the error handler half a second for
+// the last reports.
 //
-// Calls after the first do nothing but wait for it, and return nil, or ctx's error
-// if that comes first.
+// Later calls wait for the first, and return nil or the error of ctx.
 func (q *Queue) Shutdown(ctx context.Context) error {
-	before := q.Stats()
-	err := q.lane.shutdown(ctx)
-	if n, lost := q.Stats().lostSince(before); n > 0 {
-		err = errors.Join(err, fmt.Errorf("%s: %d profile(s) dropped during Shutdown: %s", q.lane.name, n, lost))
+	q.start()
+	closing, cancel := q.closingContext(ctx)
+	defer cancel()
+	q.mu.Lock()
+	if q.closing != nil {
+		q.mu.Unlock()
+		select {
+		case <-q.done:
+		case <-q.ctx.Done():
+		case <-ctx.Done():
+			return fmt.Errorf("%s: shut down: %w", q.name, ctx.Err())
+		}
+		return nil
 	}
-	return err
+	q.closing = closing
+	q.refresh()
+	q.mu.Unlock()
+	q.notify()
+	select {
+	case <-q.done:
+	case <-closing.Done():
+		q.abandon(closing.Err())
+		if q.sink.exporter {
+			select {
+			case <-q.done:
+			case <-ctx.Done():
+			}
+		}
+	}
+	q.mu.Lock()
+	err := q.err
+	q.mu.Unlock()
+	select {
+	case <-q.done:
+	default:
+		if err == nil {
+			err = fmt.Errorf("%s: shut down: %w", q.name, closing.Err())
+		}
+	}
+	q.metrics.unregister(ctx)
+	q.reporter.Wait(ctx)
+	return errors.Join(err, q.losses())
 }
 
-// Stats returns the account.
-func (q *Queue) Stats() LaneStatus { return q.lane.Status() }
+// closingContext returns the context in which what waits is delivered and the sink is
+// shut down.
+func (q *Queue) closingContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, bounded := ctx.Deadline()
+	switch {
+	case q.sink.exporter && bounded:
+		return context.WithDeadline(ctx, deadline.Add(-max(0, min(margin, time.Until(deadline)/10))))
+	case q.sink.exporter || bounded:
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, maxShutdown)
+}
+
+// abandon counts what waits and is being sent as unsent, and ends the attempt.
+func (q *Queue) abandon(cause error) {
+	q.mu.Lock()
+	if n := q.count(); !q.abandoned && n > 0 {
+		q.err = fmt.Errorf("%s: %d profile(s) not exported: %w", q.name, n, q.because(cause))
+		q.lose(unsent, uint64(n), nil)
+	}
+	q.abandoned = true
+	q.items = nil
+	q.mu.Unlock()
+	q.cancel()
+	q.observe()
+	q.notify()
+}
+
+// refresh makes the next attempts due, unless the destination has asked for time; the
+// caller holds q.mu.
+func (q *Queue) refresh() {
+	if q.asked && time.Now().Before(q.notBefore) {
+		return
+	}
+	q.failures, q.notBefore = 0, time.Time{}
+	for _, i := range q.items {
+		i.failures, i.notBefore = 0, time.Time{}
+	}
+}
+
+func (q *Queue) notify() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Queue) report(err error) { q.reporter.Report(fmt.Errorf("%s: %w", q.name, err)) }
+
+// because adds the failure of the last attempt to err; the caller holds q.mu.
+func (q *Queue) because(err error) error {
+	if q.failing == nil {
+		return err
+	}
+	return fmt.Errorf("%w (last attempt: %w)", err, q.failing)
+}

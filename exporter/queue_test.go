@@ -6,8 +6,10 @@ package exporter_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,119 +21,99 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/report"
 )
 
-// destination records what it takes, by the profiles' bytes.
+// destination records the profiles that arrive, by their bytes.
 type destination struct {
-	send     func(ctx context.Context, name string) error // nil takes everything
+	// answer is the result of an attempt, and whether the profile arrives; nil accepts
+	// everything.
+	answer   func(ctx context.Context, id string) (arrives bool, err error)
 	shutdown func(context.Context) error
 
-	mu    sync.Mutex
-	taken []string
-	at    []time.Time // of every attempt
-	ends  int
+	mu       sync.Mutex
+	arrived  map[string]int
+	order    []string
+	attempts []time.Time
 }
 
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	name, err := p.Pprof()
+	id, err := p.Pprof()
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
-	d.at = append(d.at, time.Now())
+	d.attempts = append(d.attempts, time.Now())
+	answer := d.answer
 	d.mu.Unlock()
-	if d.send != nil {
-		if err := d.send(ctx, string(name)); err != nil {
-			return err
+	arrives := true
+	if answer != nil {
+		arrives, err = answer(ctx, string(id))
+	}
+	if arrives {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.arrived == nil {
+			d.arrived = map[string]int{}
+		}
+		if d.arrived[string(id)]++; d.arrived[string(id)] == 1 {
+			d.order = append(d.order, string(id))
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.taken = append(d.taken, string(name))
-	return nil
+	return err
 }
 
 func (d *destination) Shutdown(ctx context.Context) error {
-	d.mu.Lock()
-	d.ends++
-	d.mu.Unlock()
 	if d.shutdown != nil {
 		return d.shutdown(ctx)
 	}
 	return nil
 }
 
-func (d *destination) names() []string {
+// set changes the answer.
+func (d *destination) set(answer func(context.Context, string) (bool, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.taken)
+	d.answer = answer
 }
 
-func newQueue(t *testing.T, d exporter.Destination, opts ...exporter.QueueOption) *exporter.Queue {
+// times returns when the attempts were made.
+func (d *destination) times() []time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.attempts)
+}
+
+// unique returns the number of profiles that arrived, and of those that arrived again.
+func (d *destination) unique() (n, again uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, times := range d.arrived {
+		n++
+		if times > 1 {
+			again++
+		}
+	}
+	return n, again
+}
+
+func newQueue(t *testing.T, d exporter.Destination, c exporter.QueueConfig) *exporter.Queue {
 	t.Helper()
-	q, err := exporter.NewQueue("test", d, opts...)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	q, err := exporter.NewQueue("test", d, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return q
 }
 
-// named returns a profile of the last ten seconds.
-func named(name string) *exporter.Profile {
-	return exporter.NewProfile(exporter.Window{
-		Kind:     exporter.KindCPU,
-		Start:    time.Now().Add(-10 * time.Second),
-		Duration: 10 * time.Second,
-	}, []byte(name))
-}
-
-func export(t *testing.T, q *exporter.Queue, names ...string) {
+// export exports profiles of the last ten seconds.
+func export(t *testing.T, q *exporter.Queue, ids ...string) {
 	t.Helper()
-	for _, name := range names {
-		if err := q.Export(t.Context(), named(name)); err != nil {
+	for _, id := range ids {
+		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-10 * time.Second), Duration: 10 * time.Second}
+		if err := q.Export(t.Context(), exporter.NewProfile(w, []byte(id))); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func wantTaken(t *testing.T, d *destination, want ...string) {
-	t.Helper()
-	if diff := cmp.Diff(want, d.names(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("taken (-want +got):\n%s", diff)
-	}
-}
-
-func wantStats(t *testing.T, q *exporter.Queue, want exporter.LaneStatus) {
-	t.Helper()
-	s := q.Stats()
-	if sum := s.Exported + s.Empty + s.Failed + s.Dropped() + s.Kept + uint64(s.Waiting); s.Taken != sum {
-		t.Errorf("%d taken, and the account has %d: %+v", s.Taken, sum, s)
-	}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(exporter.LaneStatus{}, "Name", "Taken", "LastSuccess", "LastError", "LastErrorTime")); diff != "" {
-		t.Errorf("Stats (-want +got):\n%s", diff)
-	}
-}
-
-// ignoreReports has otel.Handle do nothing, as it does for the tests that set no handler.
-func ignoreReports() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) }
-
-// reports collects the errors that are reported during a test.
-func reports(t *testing.T) func() []string {
-	t.Helper()
-	var (
-		mu   sync.Mutex
-		errs []string
-	)
-	t.Cleanup(report.Synchronous(func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err.Error())
-	}))
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(errs)
 	}
 }
 
@@ -142,581 +124,377 @@ func shutdown(t *testing.T, q *exporter.Queue) {
 	}
 }
 
-func TestQueueDelivers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := new(destination)
-		q := newQueue(t, d, nil)
-		if err := q.Export(t.Context(), nil); err == nil {
-			t.Error("no error for a nil profile")
-		}
-		export(t, q, "a", "b", "c")
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wantTaken(t, d, "a", "b", "c")
-		wantStats(t, q, exporter.LaneStatus{Exported: 3})
-		if got := q.Stats().LastSuccess; !got.Equal(time.Now()) {
-			t.Errorf("last success at %v, want %v", got, time.Now())
-		}
-
-		export(t, q, "d")
-		shutdown(t, q)
-		shutdown(t, q)
-		wantTaken(t, d, "a", "b", "c", "d")
-		if d.ends != 1 {
-			t.Errorf("the destination was shut down %d times", d.ends)
-		}
-		if err := q.Export(t.Context(), named("e")); !errors.Is(err, exporter.ErrShutdown) {
-			t.Errorf("Export after Shutdown: %v", err)
-		}
-		if err := q.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-			t.Errorf("ForceFlush after Shutdown: %v", err)
-		}
-		wantStats(t, q, exporter.LaneStatus{Exported: 4, Unsent: 1})
-	})
+// account returns the Status after it has checked that it adds up.
+func account(t *testing.T, q *exporter.Queue) exporter.Status {
+	t.Helper()
+	s := q.Status()
+	if sum := s.Exported + lostOf(s) + uint64(s.Waiting); s.Taken != sum {
+		t.Errorf("%d taken, want %d by the account %+v", s.Taken, sum, s)
+	}
+	return s
 }
 
-// Five minutes of failures, with a profile every ten seconds: everything arrives,
-// in order but for the one whose attempt finds the destination well, and the attempts come further and further apart.
-func TestQueueOutage(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		healthy := time.Now().Add(5 * time.Minute)
-		d := &destination{send: func(context.Context, string) error {
-			if time.Now().Before(healthy) {
-				return &exporter.RetryError{Err: errors.New("500 oops")}
-			}
-			return nil
-		}}
-		q := newQueue(t, d)
-		var want []string
-		for i := range 30 {
-			want = append(want, strconv.Itoa(i))
-			export(t, q, want[i])
-			<-time.After(10 * time.Second)
-		}
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff(want, d.names(), cmpopts.SortSlices(func(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b })); diff != "" {
-			t.Errorf("taken (-want +got):\n%s", diff)
-		}
-		want = slices.DeleteFunc(want, func(name string) bool { return name == d.names()[0] })
-		if diff := cmp.Diff(want, d.names()[1:]); diff != "" {
-			t.Errorf("taken after the first (-want +got):\n%s", diff)
-		}
-		attempts := len(d.at) - 30
-		s := q.Stats()
-		if s.Duplicates == 0 || s.Duplicates > uint64(attempts) || s.Retries > uint64(attempts) {
-			t.Errorf("Stats %+v after %d failed attempts", s, attempts)
-		}
-		wantStats(t, q, exporter.LaneStatus{Exported: 30, Retries: s.Retries, Duplicates: s.Duplicates})
-		if attempts < 10 {
-			t.Errorf("%d failed attempts in five minutes", attempts)
-		}
-		// 0.1, 0.2, 0.4 and so on up to 20 s, each by half more or less.
-		middle := 100 * time.Millisecond
-		for i := range attempts - 1 {
-			if pause := d.at[i+1].Sub(d.at[i]); pause < middle/2 || pause > middle*3/2+1 {
-				t.Errorf("a pause of %v in place of about %v", pause, middle)
-			}
-			middle = min(2*middle, 20*time.Second)
-		}
-		shutdown(t, q)
-	})
-	if got := reported(); len(got) != 1 || got[0] != "test: will try again: 500 oops" {
-		t.Errorf("reported %q, want one report of the outage", got)
+func lostOf(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
+	}
+	return n
+}
+
+func wantStatus(t *testing.T, q *exporter.Queue, want exporter.Status) {
+	t.Helper()
+	if diff := cmp.Diff(want, account(t, q), cmpopts.IgnoreFields(exporter.Status{}, "Name", "Taken", "LastSuccess", "LastError", "LastErrorTime")); diff != "" {
+		t.Errorf("Status (-want +got):\n%s", diff)
 	}
 }
 
-// A server that fails two times of three, as one with too much to do, loses none
-// of six kinds.
-func TestQueueOftenFails(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := new(destination)
-		d.send = func(context.Context, string) error {
-			if len(d.at)%3 != 0 {
-				return &exporter.RetryError{Err: errors.New("503")}
-			}
-			return nil
-		}
-		q := newQueue(t, d)
-		for range 180 {
-			export(t, q, "1", "2", "3", "4", "5", "6")
-			<-time.After(10 * time.Second)
-			synctest.Wait()
-		}
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s := q.Stats(); s.Exported != 6*180 {
-			t.Errorf("Stats %+v, want %d exported", s, 6*180)
-		}
-		shutdown(t, q)
-	})
+func retry(e exporter.RetryError) error {
+	e.Err = errors.New("not now")
+	return &e
 }
 
-// One kind always fails, by an error that could be the destination's: the other
-// arrives all the same.
-func TestQueueOneKindFails(t *testing.T) {
-	reports(t)
-	for _, failure := range []exporter.RetryError{
-		{Err: errors.New("500")},
-		{Err: errors.New("429"), Refused: true},
-		{Err: errors.New("429 with Retry-After"), Refused: true, After: time.Second},
-		{Err: errors.New("503 with Retry-After"), After: time.Second},
-	} {
-		t.Run(failure.Error(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { oneKindFails(t, failure) })
-		})
-	}
+// faults are the ways in which a destination fails for three minutes.
+var faults = []struct {
+	name      string
+	answer    func(context.Context, string) (bool, error)
+	pause     time.Duration // between attempts; 0 if it varies
+	lost      string        // the reason; empty if all arrive after the fault
+	duplicate bool          // profiles may arrive again
+}{
+	{name: "accepted", answer: nil},
+	{name: "refused", answer: func(context.Context, string) (bool, error) { return false, errors.New("400") }, lost: "rejected"},
+	{name: "panic", answer: func(context.Context, string) (bool, error) { panic("out of order") }, lost: "rejected"},
+	{name: "rate limit", answer: func(context.Context, string) (bool, error) {
+		return false, retry(exporter.RetryError{After: 50 * time.Second, Refused: true})
+	}, pause: 50 * time.Second},
+	{name: "server error", answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{}) }, duplicate: true},
+	{name: "stored, and server error", answer: func(context.Context, string) (bool, error) { return true, retry(exporter.RetryError{}) }, duplicate: true},
+	{name: "no connection", answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{Refused: true}) }},
+	{name: "hang", answer: func(ctx context.Context, _ string) (bool, error) { <-ctx.Done(); return false, ctx.Err() }, duplicate: true},
+	{name: "stored, and hang", answer: func(ctx context.Context, _ string) (bool, error) { <-ctx.Done(); return true, ctx.Err() }, duplicate: true},
+	{name: "too large", answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{TooLarge: true}) }, lost: "rejected"},
 }
 
-func oneKindFails(t *testing.T, failure exporter.RetryError) {
-	d := &destination{send: func(_ context.Context, name string) error {
-		if strings.HasPrefix(name, "bad") {
-			return &failure
-		}
-		return nil
-	}}
-	q := newQueue(t, d)
-	var want []string
-	for i := range 360 {
-		want = append(want, strconv.Itoa(i))
-		export(t, q, "bad"+want[i], want[i])
-		<-time.After(10 * time.Second)
-		synctest.Wait()
-		if got := len(d.names()); got < i {
-			t.Fatalf("%d profiles taken of %d", got, i+1)
-		}
-	}
-	if err := q.ForceFlush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	wantTaken(t, d, want...)
-	s := q.Stats()
-	if s.Exported != 360 || s.Failing+s.Expired != 360 || s.Dropped() != 360 {
-		t.Errorf("Stats %+v, want 360 exported, and 360 dropped as failing or expired", s)
-	}
-	if limited := failure.Refused || failure.After > 0; limited && s.Failing > 0 {
-		t.Errorf("Stats %+v, want none dropped before its time", s)
-	}
-	shutdown(t, q)
-}
-
-// One profile always fails, and is given up long before it is too old.
-func TestQueueOneProfileFails(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			if name == "bad" {
-				return &exporter.RetryError{Err: errors.New("500 oops")}
-			}
-			return nil
-		}}
-		q := newQueue(t, d)
-		export(t, q, "bad")
-		for range 10 {
-			export(t, q, "good")
-			<-time.After(10 * time.Second)
-		}
-		synctest.Wait()
-		s := q.Stats()
-		wantStats(t, q, exporter.LaneStatus{Exported: 10, Failing: 1, Retries: s.Retries})
-		shutdown(t, q)
-	})
-	if got := reported(); !slices.Contains(got, "test: cpu profile dropped: it fails while others are taken: 500 oops") {
-		t.Errorf("reported %q", got)
-	}
-}
-
-// When a profile that failed has become too old, the next one does not wait for
-// its backoff.
-func TestQueueExpiryEndsBackoff(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			if name == "bad" {
-				return &exporter.RetryError{Err: errors.New("500 oops")}
-			}
-			return nil
-		}}
-		q := newQueue(t, d, exporter.WithMaxAge(45*time.Second))
-		export(t, q, "bad")
-		<-time.After(45*time.Second - time.Millisecond) // its age is 45 s in a millisecond
-		export(t, q, "good")
-		<-time.After(time.Millisecond)
-		synctest.Wait()
-		wantTaken(t, d, "good")
-		if s := q.Stats(); s.Expired != 1 {
-			t.Errorf("Stats %+v", s)
-		}
-		shutdown(t, q)
-	})
-}
-
-func TestQueueRetryAfter(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := new(destination)
-		d.send = func(context.Context, string) error {
-			if len(d.at) == 1 {
-				return &exporter.RetryError{Err: errors.New("429"), After: time.Minute, Refused: true}
-			}
-			return nil
-		}
-		q := newQueue(t, d)
-		export(t, q, "a")
-		synctest.Wait()
-		if err := q.ForceFlush(t.Context()); err != nil { // does not hurry it
-			t.Error(err)
-		}
-		if pause := d.at[1].Sub(d.at[0]); pause != time.Minute {
-			t.Errorf("tried again after %v, want 1m0s", pause)
-		}
-		wantStats(t, q, exporter.LaneStatus{Exported: 1, Retries: 1})
-		shutdown(t, q)
-	})
-}
-
-func TestQueueRejected(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			switch name {
-			case "bad":
-				return errors.New("400 no such label")
-			case "panic":
-				panic("out of order")
-			}
-			return nil
-		}}
-		q := newQueue(t, d)
-		export(t, q, "a", "bad", "panic", "b")
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		wantTaken(t, d, "a", "b")
-		wantStats(t, q, exporter.LaneStatus{Exported: 2, Rejected: 2})
-		shutdown(t, q)
-	})
-	got := reported()
-	if len(got) != 2 || got[0] != "test: cpu profile dropped: 400 no such label" || !strings.HasPrefix(got[1], "test: cpu profile dropped: panic: out of order") {
-		t.Errorf("reported %q", got)
-	}
-}
-
-func TestQueueBounds(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		down := true
-		d := &destination{send: func(context.Context, string) error {
-			if down {
-				return &exporter.RetryError{Err: errors.New("500"), After: time.Hour}
-			}
-			return nil
-		}}
-		q := newQueue(t, d, exporter.WithMaxBytes(4), exporter.WithMaxAge(time.Minute))
-		if err := q.Export(t.Context(), named("large")); err == nil || !strings.Contains(err.Error(), "larger than the queue") {
-			t.Errorf("Export of more than the queue holds: %v", err)
-		}
-		export(t, q, "a")
-		synctest.Wait() // a has been tried
-		export(t, q, "b", "c", "d", "ee", "f")
-		wantStats(t, q, exporter.LaneStatus{Full: 4, Waiting: 3, Bytes: 4})
-
-		<-time.After(30 * time.Second)
-		export(t, q, "g") // d makes room
-		<-time.After(30 * time.Second)
-		synctest.Wait()
-		wantStats(t, q, exporter.LaneStatus{Full: 5, Expired: 2, Waiting: 1, Bytes: 1})
-		<-time.After(30 * time.Second)
-		synctest.Wait()
-		wantStats(t, q, exporter.LaneStatus{Full: 5, Expired: 3, Retries: 0})
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Errorf("nothing waits, but ForceFlush: %v", err)
-		}
-		shutdown(t, q)
-		wantTaken(t, d)
-	})
-	if got := reported(); len(got) != 4 {
-		t.Errorf("reported %q, want the outage, the full queue once and the age twice", got)
-	}
-}
-
-// What is being sent counts, and cannot be dropped.
-func TestQueueBoundWhileSending(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
-		q := newQueue(t, d, exporter.WithMaxBytes(10))
-		export(t, q, "aaaaaa")
-		synctest.Wait()
-		export(t, q, "bbb")
-		if err := q.Export(t.Context(), named("cccccc")); err == nil || !strings.Contains(err.Error(), "no room for a cpu profile of 6 bytes") {
-			t.Errorf("Export: %v", err)
-		}
-		wantStats(t, q, exporter.LaneStatus{Full: 1, Waiting: 2, Bytes: 9})
-		close(release)
-		shutdown(t, q)
-		wantTaken(t, d, "aaaaaa", "bbb")
-	})
-}
-
-// A window that ends in the future does not wait for longer than others.
-func TestQueueAgeOfTheFuture(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(t, &destination{send: down})
-		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(24 * time.Hour)}
-		if err := q.Export(t.Context(), exporter.NewProfile(w, []byte("a"))); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(10 * time.Minute)
-		synctest.Wait()
-		if s := q.Stats(); s.Expired != 1 {
-			t.Errorf("Stats %+v, want it to be too old", s)
-		}
-		shutdown(t, q)
-	})
-}
-
-func TestQueueTimeout(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := new(destination)
-		d.send = func(ctx context.Context, _ string) error {
-			if len(d.at) == 1 {
-				<-ctx.Done()
-				return ctx.Err() // no RetryError
-			}
-			return nil
-		}
-		q := newQueue(t, d, exporter.WithTimeout(3*time.Second))
-		export(t, q, "a")
-		<-time.After(3 * time.Second)
-		synctest.Wait()
-		if err := q.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		wantTaken(t, d, "a")
-		wantStats(t, q, exporter.LaneStatus{Exported: 1, Retries: 1, Duplicates: 1})
-		shutdown(t, q)
-	})
-	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "no answer within 3s") {
-		t.Errorf("reported %q", got)
-	}
-}
-
-func TestQueueForceFlushGivesUp(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		down := &exporter.RetryError{Err: errors.New("500 oops")}
-		d := &destination{send: func(context.Context, string) error { return down }}
-		q := newQueue(t, d)
-		export(t, q, "a", "b")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := q.ForceFlush(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, down) || !strings.Contains(err.Error(), "2 profile(s) not delivered yet") {
-			t.Errorf("ForceFlush: %v", err)
-		}
-
-		flushed := make(chan error, 1)
-		go func() { flushed <- q.ForceFlush(t.Context()) }()
-		synctest.Wait()
-		ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if err := q.Shutdown(ctx); err == nil {
-			t.Error("Shutdown lost two profiles without an error")
-		}
-		if err := <-flushed; !errors.Is(err, exporter.ErrShutdown) {
-			t.Errorf("ForceFlush during Shutdown: %v", err)
-		}
-	})
-}
-
-// Shutdown during whatever can go wrong returns by the end of its context, with
-// the number of profiles that stayed.
-func TestQueueShutdownGivesUp(t *testing.T) {
-	reports(t)
-	for _, tt := range []struct {
-		name string
-		send func(ctx context.Context) error
-		in   time.Duration // after which Shutdown returns
-	}{
-		{"hang", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 200 * time.Millisecond},
-		// The one attempt that Shutdown makes has failed; the next is
-		// due after the deadline.
-		{"failure", func(context.Context) error { return &exporter.RetryError{Err: errors.New("500")} }, 0},
-		{"retry after", func(context.Context) error { return &exporter.RetryError{Err: errors.New("429"), After: time.Minute} }, 0},
-		{"retry in time", func(context.Context) error {
-			return &exporter.RetryError{Err: errors.New("429"), After: 150 * time.Millisecond}
-		}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+// During each fault and after it, the account agrees with what arrived.
+func TestFaults(t *testing.T) {
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &destination{send: func(ctx context.Context, _ string) error { return tt.send(ctx) }}
-				q := newQueue(t, d)
-				export(t, q, "a", "b", "c")
-				synctest.Wait()
-				begin := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-				defer cancel()
-				err := q.Shutdown(ctx)
-				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "test: 3 profile(s) not exported") {
-					t.Errorf("Shutdown: %v", err)
+				d := &destination{answer: f.answer}
+				q := newQueue(t, d, exporter.QueueConfig{})
+				const n = 18
+				for i := range n {
+					export(t, q, fmt.Sprint(i))
+					time.Sleep(9 * time.Second)
+					account(t, q)
+					time.Sleep(time.Second)
 				}
-				if took := time.Since(begin); took > 200*time.Millisecond || tt.in > 0 && took != tt.in {
-					t.Errorf("Shutdown took %v", took)
+				for pair := range slices.Chunk(d.times(), 2) {
+					if len(pair) == 1 {
+						break
+					}
+					if got := pair[1].Sub(pair[0]); f.pause > 0 && got != f.pause || f.lost == "" && f.answer != nil && got < 250*time.Millisecond {
+						t.Errorf("attempts %v apart, want %v", got, f.pause)
+					}
+				}
+				d.set(nil)
+				if err := q.ForceFlush(t.Context()); (err != nil) != (f.lost != "") {
+					t.Errorf("ForceFlush: %v", err)
+				}
+				s := account(t, q)
+				arrived, again := d.unique()
+				switch {
+				case f.lost != "" && (s.Lost[f.lost] != n || arrived != 0):
+					t.Errorf("%d arrived, %+v; want all lost as %s", arrived, s, f.lost)
+				case f.lost == "" && (arrived != n || s.Exported != n):
+					t.Errorf("%d arrived, %+v; want all", arrived, s)
+				case again > s.Duplicates || (s.Duplicates > 0) != f.duplicate:
+					t.Errorf("%d arrived again, %+v", again, s)
 				}
 				shutdown(t, q)
-				wantStats(t, q, exporter.LaneStatus{Unsent: 3, Retries: q.Stats().Retries})
-				synctest.Wait()
-				if d.ends != 1 {
-					t.Errorf("the destination was shut down %d times", d.ends)
-				}
 			})
 		})
 	}
 }
 
-func TestQueueShutdownNeverHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		sends := &destination{send: func(context.Context, string) error { <-release; return nil }}
-		ends := &destination{shutdown: func(context.Context) error { <-release; return nil }}
-		for _, d := range []*destination{sends, ends} {
-			q := newQueue(t, d)
-			export(t, q, "a")
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Shutdown: %v", err)
-			}
-		}
-		close(release)
-	})
+// Attempts during Shutdown go on until shortly before the deadline.
+func TestOutageThenShutdown(t *testing.T) {
+	down := func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{Refused: true}) }
+	for _, test := range []struct {
+		name  string
+		heals time.Duration // after the beginning of Shutdown
+		lost  uint64
+	}{
+		{"heals", 4800 * time.Millisecond, 0},
+		{"heals too late", 5 * time.Second, 30},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &destination{answer: down}
+				q := newQueue(t, d, exporter.QueueConfig{})
+				for i := range 30 {
+					export(t, q, fmt.Sprint(i))
+					time.Sleep(10 * time.Second)
+				}
+				time.AfterFunc(test.heals, func() { d.set(nil) })
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				begun := time.Now()
+				err := q.Shutdown(ctx)
+				s := account(t, q)
+				if arrived, _ := d.unique(); arrived != s.Exported || s.Lost["unsent"] != test.lost || s.Exported+test.lost != 30 {
+					t.Errorf("%d arrived, %+v", arrived, s)
+				}
+				if took := time.Since(begun); took < 4800*time.Millisecond || took > 5*time.Second {
+					t.Errorf("Shutdown took %v", took)
+				}
+				if test.lost > 0 && (err == nil || !strings.Contains(err.Error(), "test: 30 profile(s) not exported: context deadline exceeded (last attempt: not now)")) || test.lost == 0 && err != nil {
+					t.Errorf("Shutdown: %v", err)
+				}
+				if err := q.Shutdown(t.Context()); err != nil {
+					t.Errorf("second Shutdown: %v", err)
+				}
+				if err := q.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
+					t.Errorf("ForceFlush after Shutdown: %v", err)
+				}
+				if err := q.Export(t.Context(), exporter.NewProfile(exporter.Window{}, nil)); !errors.Is(err, exporter.ErrShutdown) {
+					t.Errorf("Export after Shutdown: %v", err)
+				}
+				account(t, q)
+			})
+		})
+	}
 }
 
-func TestQueueShutdownWithoutDeadline(t *testing.T) {
-	reports(t)
+// A destination that wants a pause beyond the deadline does not delay Shutdown.
+func TestShutdownDuringRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(context.Context, string) error { return &exporter.RetryError{Err: errors.New("500")} }}
-		q := newQueue(t, d)
-		export(t, q, "a", "b")
-		begin := time.Now()
-		err := q.Shutdown(context.Background())
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "test: 2 profile(s) not exported") {
+		d := &destination{answer: func(context.Context, string) (bool, error) {
+			return false, retry(exporter.RetryError{After: time.Minute, Refused: true})
+		}}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		export(t, q, "a")
+		synctest.Wait()
+		begun := time.Now()
+		if err := q.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "1 profile(s) not exported") {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if took := time.Since(begin); took > 30*time.Second {
+		if took := time.Since(begun); took > time.Second {
 			t.Errorf("Shutdown took %v", took)
 		}
 	})
 }
 
-func TestQueueShutdownSaysWhatIsDropped(t *testing.T) {
-	reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		d := &destination{send: func(_ context.Context, name string) error {
-			if name == "bad" {
-				<-time.After(time.Second)
-				return errors.New("400")
-			}
-			return &exporter.RetryError{Err: errors.New("429"), After: time.Hour}
-		}}
-		q := newQueue(t, d, exporter.WithMaxAge(2*time.Second))
-		export(t, q, "bad", "a")
-		synctest.Wait()
-		err := q.Shutdown(t.Context())
-		if err == nil || err.Error() != "test: 2 profile(s) dropped during Shutdown: 1 expired, 1 rejected" {
-			t.Errorf("Shutdown: %v", err)
-		}
-	})
-}
-
-func TestQueueShutdownTwiceAtOnce(t *testing.T) {
+// A destination that ignores its context does not delay Shutdown. A profile that
+// arrives after all is moved in the account.
+func TestLateArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		d := &destination{send: func(context.Context, string) error { <-release; return nil }}
-		q := newQueue(t, d)
-		export(t, q, "a")
-		first, second := make(chan error, 1), make(chan error, 1)
-		go func() { first <- q.Shutdown(t.Context()) }()
+		d := &destination{answer: func(context.Context, string) (bool, error) { <-release; return true, nil }}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		export(t, q, "a", "b")
 		synctest.Wait()
-		go func() { second <- q.Shutdown(t.Context()) }()
-		synctest.Wait()
-		select {
-		case err := <-second:
-			t.Errorf("the second Shutdown returned %v while the first sends", err)
-		default:
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("third Shutdown: %v", err)
+		if err := q.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "2 profile(s) not exported") {
+			t.Errorf("Shutdown: %v", err)
 		}
+		wantStatus(t, q, exporter.Status{Lost: map[string]uint64{"unsent": 2}})
 		close(release)
 		synctest.Wait()
-		if err := errors.Join(<-first, <-second); err != nil {
-			t.Error(err)
-		}
-		wantTaken(t, d, "a")
+		wantStatus(t, q, exporter.Status{Exported: 1, Lost: map[string]uint64{"unsent": 1}})
 	})
 }
 
-func TestQueueShutdownErrors(t *testing.T) {
-	failure := errors.New("will not close")
-	q := newQueue(t, &destination{shutdown: func(context.Context) error { return failure }})
-	if err := q.Shutdown(t.Context()); !errors.Is(err, failure) {
-		t.Errorf("Shutdown: %v, want the destination's error", err)
+// Half an hour with three kinds and a destination that fails 60 % of the attempts: every
+// profile arrives within the age bound.
+func TestRandomFailures(t *testing.T) {
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 37))
+			d := &destination{answer: func(ctx context.Context, _ string) (bool, error) {
+				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+				switch {
+				case random.IntN(10) >= 6:
+					return true, nil
+				case random.IntN(2) == 0:
+					return true, retry(exporter.RetryError{})
+				}
+				return false, retry(exporter.RetryError{Refused: true})
+			}}
+			q := newQueue(t, d, exporter.QueueConfig{})
+			for i := range 180 {
+				export(t, q, fmt.Sprint("cpu", i), fmt.Sprint("heap", i), fmt.Sprint("wall", i))
+				time.Sleep(10 * time.Second)
+				account(t, q)
+			}
+			if s := account(t, q); s.Waiting > 18 {
+				t.Errorf("%d wait at the end", s.Waiting)
+			}
+			if err := q.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s := account(t, q)
+			if arrived, again := d.unique(); arrived != 540 || s.Exported != 540 || again > s.Duplicates {
+				t.Errorf("%d arrived, %d again, %+v", arrived, again, s)
+			}
+			shutdown(t, q)
+		})
 	}
 }
 
-func TestQueueErrorHandlerMayUseTheQueue(t *testing.T) {
+// One kind that always fails does not delay another by more than two pauses.
+func TestOneKindFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(t, &destination{send: func(context.Context, string) error { return errors.New("400") }})
-		done := make(chan error, 1)
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
-			done <- errors.Join(q.ForceFlush(t.Context()), q.Shutdown(t.Context()))
-		}))
-		defer ignoreReports() // the channel is the bubble's
-		export(t, q, "a")
-		if err := <-done; err != nil {
+		d := &destination{answer: func(_ context.Context, id string) (bool, error) {
+			if strings.HasPrefix(id, "bad") {
+				return false, retry(exporter.RetryError{})
+			}
+			return true, nil
+		}}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		for i := range 120 {
+			export(t, q, fmt.Sprint("bad", i), fmt.Sprint("good", i))
+			time.Sleep(10 * time.Second)
+			if s := account(t, q); s.Exported < uint64(i) {
+				t.Errorf("%d exported after window %d", s.Exported, i)
+			}
+		}
+		synctest.Wait()
+		if s := account(t, q); s.Lost["expired"] != 61 || s.Waiting != 59 {
+			t.Errorf("%+v, want bad profiles to wait for ten minutes", s)
+		}
+		_ = q.Shutdown(t.Context())
+	})
+}
+
+// Profiles leave in the order of Export, also after an outage.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{}) }}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		export(t, q, "a", "b", "c", "d")
+		time.Sleep(time.Minute)
+		d.set(nil)
+		export(t, q, "e")
+		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, d.order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+		shutdown(t, q)
+	})
+}
+
+func TestBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{Refused: true}) }}
+		q := newQueue(t, d, exporter.QueueConfig{MaxBytes: 10, MaxAge: time.Minute})
+		export(t, q, "aaaa", "bbbb", "cccc", strings.Repeat("x", 11))
+		synctest.Wait()
+		wantStatus(t, q, exporter.Status{Waiting: 2, Bytes: 8, Lost: map[string]uint64{"full": 2}})
+		time.Sleep(30 * time.Second)
+		export(t, q, "dd")
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if s := account(t, q); s.Lost["expired"] != 2 || s.Waiting != 1 || s.Bytes != 2 {
+			t.Errorf("%+v, want the two older profiles expired", s)
+		}
+		// While an attempt hangs, at most 48 profiles wait in their first form.
+		d.set(func(ctx context.Context, _ string) (bool, error) { <-ctx.Done(); return false, ctx.Err() })
+		time.Sleep(6 * time.Second)
+		export(t, q, slices.Repeat([]string{""}, 50)...)
+		if s := account(t, q); s.Lost["full"] != 4 || s.Waiting != 49 {
+			t.Errorf("%+v, want 48 profiles besides the one that is sent", s)
+		}
+		d.set(nil)
+		if err := q.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "test: 2 expired, 4 full: ") {
+			t.Errorf("Shutdown: %v, want the losses", err)
+		}
+		if got, _ := d.unique(); got != 2 { // all of the 48 are equal
+			t.Errorf("%d arrived", got)
 		}
 	})
 }
 
-func TestQueueOptions(t *testing.T) {
-	for want, option := range map[string]exporter.QueueOption{
-		"max bytes":       exporter.WithMaxBytes(0),
-		"max age":         exporter.WithMaxAge(0),
-		"timeout":         exporter.WithTimeout(-1),
-		"spill directory": exporter.WithSpill(""),
-		"meter provider":  exporter.WithMeterProvider(nil),
-	} {
-		q, err := exporter.NewQueue("test", new(destination), option)
-		if err == nil || q != nil || !strings.HasPrefix(err.Error(), "test: "+want) {
-			t.Errorf("NewQueue: %v, %v; want an error about %s", q, err, want)
+// ForceFlush makes the next attempt now, and returns its error at the end of its
+// context.
+func TestForceFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &destination{answer: func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{}) }}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		export(t, q, "a")
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		before := len(d.times())
+		if err := q.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) || err.Error() != "test: 1 profile(s) not delivered yet: context deadline exceeded (last attempt: not now)" {
+			t.Errorf("ForceFlush: %v", err)
 		}
-	}
+		if got := len(d.times()) - before; got != 3 { // at 0, 0.25 and 0.75 s
+			t.Errorf("%d attempts in a second, want 3", got)
+		}
+		d.set(nil)
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// The losses since the last one are in the error.
+		d.set(func(context.Context, string) (bool, error) { return false, errors.New("bad label") })
+		export(t, q, "b", "c")
+		for _, want := range []string{"test: 2 rejected: bad label", "<nil>"} {
+			if err := q.ForceFlush(t.Context()); fmt.Sprint(err) != want {
+				t.Errorf("ForceFlush: %v, want %s", err, want)
+			}
+		}
+		s := account(t, q)
+		if s.Retries < 3 || s.Duplicates != 1 || s.String() != "test: 1 exported, 2 rejected" {
+			t.Errorf("%s: %+v", s, s)
+		}
+		shutdown(t, q)
+	})
 }
 
-// What was dropped last stands last in a program's log.
-func TestQueueReportsInOrder(t *testing.T) {
-	reported := reports(t)
-	q := newQueue(t, &destination{send: func(_ context.Context, name string) error { return errors.New(name) }})
-	export(t, q, "refused", "unknown", "closed")
-	if err := q.ForceFlush(t.Context()); err != nil {
-		t.Error(err)
+// The destination is shut down once, after the last attempt, and its error is returned.
+func TestDestinationShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		d := &destination{shutdown: func(context.Context) error { calls++; return errors.New("cannot close") }}
+		q := newQueue(t, d, exporter.QueueConfig{})
+		export(t, q, "a")
+		if err := q.Shutdown(t.Context()); err == nil || err.Error() != "test: cannot close" {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if arrived, _ := d.unique(); calls != 1 || arrived != 1 {
+			t.Errorf("%d calls, %d arrived", calls, arrived)
+		}
+	})
+}
+
+func TestNewQueueErrors(t *testing.T) {
+	for want, make := range map[string]func() (*exporter.Queue, error){
+		"no name":       func() (*exporter.Queue, error) { return exporter.NewQueue("", &destination{}, exporter.QueueConfig{}) },
+		"is nil":        func() (*exporter.Queue, error) { return exporter.NewQueue("x", nil, exporter.QueueConfig{}) },
+		"negative age":  nil,
+		"negative size": nil,
+	} {
+		if make == nil {
+			c := exporter.QueueConfig{MaxAge: -1}
+			if want == "negative size" {
+				c = exporter.QueueConfig{MaxBytes: -1}
+			}
+			want, make = "negative bound", func() (*exporter.Queue, error) { return exporter.NewQueue("x", &destination{}, c) }
+		}
+		if q, err := make(); q != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewQueue: %v, want %q", err, want)
+		}
+	}
+	q := newQueue(t, &destination{}, exporter.QueueConfig{})
+	if err := q.Export(t.Context(), nil); err == nil {
+		t.Error("no error for a nil profile")
 	}
 	shutdown(t, q)
-	want := []string{"test: cpu profile dropped: refused", "test: cpu profile dropped: unknown", "test: cpu profile dropped: closed"}
-	if diff := cmp.Diff(want, reported()); diff != "" {
-		t.Fatalf("reports (-want +got):\n%s", diff)
+	if s := q.Status(); s.Taken != 0 || len(slices.Collect(maps.Keys(s.Lost))) != 0 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -273,17 +274,11 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	return counters
 }
 
-// laneCounters returns the account of a lane, without losses of 0.
-func laneCounters(s exporter.LaneStatus) []viewer.Counter {
+// laneCounters returns the account of an exporter, without losses of 0.
+func laneCounters(s exporter.Status) []viewer.Counter {
 	counters := []viewer.Counter{{Name: s.Name + ": exported", Value: s.Exported}}
-	if s.Empty > 0 {
-		counters = append(counters, viewer.Counter{Name: s.Name + ": empty", Value: s.Empty})
-	}
-	for _, l := range s.Losses() {
-		counters = append(counters, viewer.Counter{Name: s.Name + ": " + l.Reason, Value: l.N})
-	}
-	if s.Kept > 0 {
-		counters = append(counters, viewer.Counter{Name: s.Name + ": kept for the next start", Value: s.Kept})
+	for _, reason := range slices.Sorted(maps.Keys(s.Lost)) {
+		counters = append(counters, viewer.Counter{Name: s.Name + ": " + reason, Value: s.Lost[reason]})
 	}
 	return append(counters,
 		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},

@@ -22,8 +22,8 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,7 +28,6 @@ import (
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
-	"github.com/spanprof/spanprof/profiler"
 )
 
 // halfRefusing is a destination that refuses every other profile.
@@ -41,10 +41,7 @@ func (d *halfRefusing) Send(context.Context, *exporter.Profile) error {
 	return nil
 }
 
-// emptying is a destination that has no use for any profile.
-type emptying struct{ halfRefusing }
-
-func (*emptying) Split(*exporter.Profile) ([]*exporter.Profile, error) { return nil, nil }
+func (*halfRefusing) Shutdown(context.Context) error { return nil }
 
 // Whatever an exporter beside the store does, its account adds up to what was measured,
 // and Status, page, log, metrics and Flush say the same.
@@ -52,52 +49,41 @@ func TestLanesAgree(t *testing.T) {
 	const flushes = 60
 	for _, tt := range []struct {
 		name   string
-		make   func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter
-		want   exporter.LaneStatus // after the flushes
-		flush  string              // the last one
+		make   func(*testing.T, stuck) exporter.Exporter
+		want   exporter.Status // after the flushes
+		flush  string          // the last one
 		report string
 		losses bool // are what is reported, each once; otherwise the text comes once, if there is one
 	}{
 		{
-			"failing", func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter { return failing{} },
-			exporter.LaneStatus{Name: "inprocess_test.failing", Failed: 60},
+			"failing", func(*testing.T, stuck) exporter.Exporter { return failing{} },
+			exporter.Status{Name: "inprocess_test.failing", Lost: map[string]uint64{"failed": 60}},
 			"inprocess_test.failing: 1 failed: refused",
 			"inprocess_test.failing: refused", true,
 		},
 		{
-			"stuck", func(_ *testing.T, _ metric.MeterProvider, release stuck) exporter.Exporter { return release },
-			exporter.LaneStatus{Name: "inprocess_test.stuck", Full: 11, Waiting: 49},
+			"stuck", func(_ *testing.T, release stuck) exporter.Exporter { return release },
+			exporter.Status{Name: "inprocess_test.stuck", Lost: map[string]uint64{"full": 11}, Waiting: 49},
 			"inprocess_test.stuck: 49 profile(s) not delivered yet: context deadline exceeded\ninprocess_test.stuck: 1 full",
-			"inprocess_test.stuck: too slow, the oldest waiting profiles are being dropped", false,
+			"inprocess_test.stuck: the queue is full, the oldest profiles are dropped", true,
 		},
 		{
-			"slow", func(*testing.T, metric.MeterProvider, stuck) exporter.Exporter { return slow{} },
-			exporter.LaneStatus{Name: "inprocess_test.slow", Exported: 19, Waiting: 41},
+			"slow", func(*testing.T, stuck) exporter.Exporter { return slow{} },
+			exporter.Status{Name: "inprocess_test.slow", Exported: 19, Waiting: 41},
 			"inprocess_test.slow: 41 profile(s) not delivered yet: context deadline exceeded",
 			"", false,
 		},
 		{
-			"half-refusing", func(t *testing.T, m metric.MeterProvider, _ stuck) exporter.Exporter {
-				q, err := exporter.NewQueue("half", new(halfRefusing), exporter.WithMeterProvider(m))
+			"half-refusing", func(t *testing.T, _ stuck) exporter.Exporter {
+				q, err := exporter.NewQueue("half", new(halfRefusing), exporter.QueueConfig{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return q
 			},
-			exporter.LaneStatus{Name: "half", Exported: 30, Rejected: 30},
+			exporter.Status{Name: "half", Exported: 30, Lost: map[string]uint64{"rejected": 30}},
 			"half: 1 rejected: 400 no room",
 			"half: heap profile dropped: 400 no room", true,
-		},
-		{
-			"emptying", func(t *testing.T, m metric.MeterProvider, _ stuck) exporter.Exporter {
-				q, err := exporter.NewQueue("empty", new(emptying), exporter.WithMeterProvider(m))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return q
-			},
-			exporter.LaneStatus{Name: "empty", Empty: 60},
-			"<nil>", "", false,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,9 +91,11 @@ func TestLanesAgree(t *testing.T) {
 				reported := listen(t)
 				release := make(stuck)
 				metrics := &meterProvider{sums: map[string]uint64{}}
+				before := otel.GetMeterProvider()
+				otel.SetMeterProvider(metrics)
+				defer otel.SetMeterProvider(before)
 				p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour),
-					inprocess.WithProfilerOptions(profiler.WithMeterProvider(metrics)),
-					inprocess.WithExporter(tt.make(t, metrics, release)))
+					inprocess.WithExporter(tt.make(t, release)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,12 +114,12 @@ func TestLanesAgree(t *testing.T) {
 				if s.Windows != flushes || len(s.Lanes) != 2 {
 					t.Fatalf("Status %+v, want %d windows and two lanes", s, flushes)
 				}
-				for i, want := range []exporter.LaneStatus{{Name: "store", Exported: flushes}, tt.want} {
+				for i, want := range []exporter.Status{{Name: "store", Exported: flushes}, tt.want} {
 					got := s.Lanes[i]
 					if diff := cmp.Diff(numbers(want), numbers(got)); diff != "" || got.Name != want.Name {
 						t.Errorf("%s (-want +got):\n%s", got, diff)
 					}
-					if sum := got.Exported + got.Empty + got.Failed + got.Dropped() + got.Kept + uint64(got.Waiting); sum != s.Windows || got.Taken != sum {
+					if sum := got.Exported + lost(got) + uint64(got.Waiting); sum != s.Windows || got.Taken != sum {
 						t.Errorf("%s: the sum is %d, want %d windows", got, sum, s.Windows)
 					}
 					if diff := cmp.Diff(numbers(got), page(t, p.Handler(), got.Name)); diff != "" {
@@ -148,7 +136,7 @@ func TestLanesAgree(t *testing.T) {
 				defer cancel()
 				_ = p.Shutdown(ctx) // what it says is tested elsewhere
 				for _, got := range p.Status().Lanes {
-					if sum := got.Exported + got.Empty + got.Failed + got.Dropped(); sum != flushes+1 || got.Waiting != 0 || got.Bytes != 0 {
+					if sum := got.Exported + lost(got); sum != flushes+1 || got.Waiting != 0 || got.Bytes != 0 {
 						t.Errorf("after Shutdown: %+v, want all of %d windows", got, flushes+1)
 					}
 				}
@@ -157,7 +145,7 @@ func TestLanesAgree(t *testing.T) {
 					want = 1
 				}
 				if lane := p.Status().Lanes[1]; tt.losses {
-					want = lane.Failed + lane.Rejected
+					want = lane.Lost["failed"] + lane.Lost["rejected"] + lane.Lost["full"]
 				}
 				if got := timesReported(reported(), tt.report); got != want {
 					t.Errorf("reported %d times, want %d: %q", got, want, reported())
@@ -194,7 +182,7 @@ func TestPyroscopeRejects(t *testing.T) {
 	if want := map[string]uint64{"rejected": 4}; !cmp.Equal(want, numbers(lane)) || lane.LastError == nil || lane.LastErrorTime.IsZero() || !lane.LastSuccess.IsZero() {
 		t.Errorf("%s, last error %v at %v; want %v", lane, lane.LastError, lane.LastErrorTime, want)
 	}
-	if diff := cmp.Diff(lane, push.Stats(), cmp.Comparer(errors.Is)); diff != "" {
+	if diff := cmp.Diff(lane, push.Status(), cmp.Comparer(errors.Is)); diff != "" {
 		t.Errorf("Stats (-Status +Stats):\n%s", diff)
 	}
 	if got := timesReported(reported(), "pyroscope: "); got != 4 {
@@ -214,12 +202,18 @@ func timesReported(texts []string, prefix string) (n uint64) {
 	return n
 }
 
-// numbers returns what is not 0 of an account.
-func numbers(s exporter.LaneStatus) map[string]uint64 {
-	n := map[string]uint64{"exported": s.Exported, "empty": s.Empty, "waiting": uint64(s.Waiting)}
-	for _, l := range s.Losses() {
-		n[l.Reason] = l.N
+// lost returns the number of lost profiles.
+func lost(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
 	}
+	return n
+}
+
+// numbers returns what is not 0 of an account.
+func numbers(s exporter.Status) map[string]uint64 {
+	n := map[string]uint64{"exported": s.Exported, "waiting": uint64(s.Waiting)}
+	maps.Copy(n, s.Lost)
 	for name, value := range n {
 		if value == 0 {
 			delete(n, name)

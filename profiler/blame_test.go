@@ -6,7 +6,7 @@ package profiler_test
 import (
 	"testing"
 
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/profiler"
 )
 

@@ -22,7 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -226,8 +226,8 @@ func TestShutdownDuringASlowStop(t *testing.T) {
 
 			release()
 			free(t)
-			if got := p.Status(); got.Lanes[0].Dropped() != test.dropped || len(rec.Profiles()) != 0 {
-				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", got.Lanes[0].Dropped(), len(rec.Profiles()), test.dropped)
+			if got := p.Status(); lost(got.Lanes[0]) != test.dropped || len(rec.Profiles()) != 0 {
+				t.Errorf("%d windows dropped and %d exported after Shutdown, want %d and none", lost(got.Lanes[0]), len(rec.Profiles()), test.dropped)
 			}
 		})
 	}

@@ -226,7 +226,7 @@ func (w *cpuWindow) cut(r *resource.Resource) (p *exporter.Profile, how cpulog.P
 		w.confirm()
 	}
 	window := exporter.Window{Kind: exporter.KindCPU, Start: piece.Start, Duration: piece.End.Sub(piece.Start), Resource: r}
-	p = exporter.NewTimedProfile(window, piece.Profile, piece.Times)
+	p = exporter.NewParsedProfile(window, piece.Profile, piece.Times...)
 	piece.Profile, piece.Times = nil, nil
 	return p, piece, err
 }

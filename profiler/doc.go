@@ -21,7 +21,7 @@
 //
 // The exporter is a store for the viewer, a network exporter, or several of
 // them behind [exporter.NewMulti]. The profiler owns it and shuts it down. It
-// never waits for it: each destination has a lane, where profiles wait and, when it is
+// never waits for it: each destination has a queue, where profiles wait and, when it is
 // full, the oldest are dropped. [Status] has the account of each; see package exporter.
 //
 // # What is measured

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -47,7 +47,7 @@ func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 // A minute without the destination: windows go on to end, so many wait as
 // there is room for, the others are counted, and one error says so.
 func TestExporterThatBlocks(t *testing.T) {
-	reports := hear(t, "too slow")
+	reports := hear(t, "queue is full")
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rec := new(exportertest.Recorder)
@@ -55,7 +55,7 @@ func TestExporterThatBlocks(t *testing.T) {
 		const ends = 60
 		<-time.After(ends*time.Second + time.Second/2)
 		got := p.Status()
-		if got.Lanes[0].Waiting != 49 || got.Lanes[0].Dropped()+uint64(got.Lanes[0].Waiting) != ends*uint64(len(inBubble)) {
+		if got.Lanes[0].Waiting != 49 || lost(got.Lanes[0])+uint64(got.Lanes[0].Waiting) != ends*uint64(len(inBubble)) {
 			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
 		}
 		synctest.Wait()
@@ -65,7 +65,7 @@ func TestExporterThatBlocks(t *testing.T) {
 
 		close(release)
 		synctest.Wait() // or there would be no room for the open ones
-		want := fmt.Sprintf("profiler: profiler_test.before: %d full", got.Lanes[0].Full)
+		want := fmt.Sprintf("profiler: profiler_test.before: %d full", got.Lanes[0].Lost["full"])
 		if err := p.Shutdown(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("Shutdown: %v, want %s", err, want)
 		}
@@ -110,7 +110,7 @@ func testFailure(t *testing.T, failure func() error, report string) {
 		}})
 		<-time.After(3500 * time.Millisecond)
 		kinds := uint64(len(inBubble))
-		if got := p.Status(); got.Lanes[0].Failed != 2*kinds || got.Lanes[0].Exported != kinds || got.Lanes[0].Dropped() != 0 {
+		if got := p.Status(); got.Lanes[0].Lost["failed"] != 2*kinds || got.Lanes[0].Exported != kinds || got.Lanes[0].Lost["full"] != 0 {
 			t.Errorf("Status() = %+v, want %d export errors and %d windows", got, 2*kinds, kinds)
 		}
 		want := fmt.Sprintf("profiler: profiler_test.before: %d failed: %s", 2*kinds, report)
@@ -141,7 +141,7 @@ func TestShutdownReturnsWithinItsContext(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "5 profile(s) not exported") {
 			t.Errorf("Shutdown: %v, want DeadlineExceeded and the 5 windows", err)
 		}
-		if got := lane(p).Dropped(); got != 5 {
+		if got := lost(lane(p)); got != 5 {
 			t.Errorf("%d windows dropped, want 5", got)
 		}
 		close(release)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -56,11 +56,19 @@ func launch(t *testing.T, patience time.Duration, opts ...profiler.Option) (*pro
 }
 
 // lane returns the account of the only exporter.
-func lane(p *profiler.Profiler) exporter.LaneStatus { return p.Status().Lanes[0] }
+func lane(p *profiler.Profiler) exporter.Status { return p.Status().Lanes[0] }
+
+// lost returns the number of lost profiles.
+func lost(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
+	}
+	return n
+}
 
 // recorded is that of a Recorder that has taken n profiles.
-func recorded(n uint64) []exporter.LaneStatus {
-	return []exporter.LaneStatus{{Name: "exportertest", Taken: n, Exported: n}}
+func recorded(n uint64) []exporter.Status {
+	return []exporter.Status{{Name: "exportertest", Taken: n, Exported: n}}
 }
 
 func flush(t *testing.T, p *profiler.Profiler) {

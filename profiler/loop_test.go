@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // A change that the loop makes after Shutdown has been called: which of them comes

@@ -45,12 +45,12 @@ func merge(pieces []*exporter.Profile) (*exporter.Profile, error) {
 	if t := merged.PeriodType; t != nil {
 		merged.PeriodType = &profile.ValueType{Type: t.Type, Unit: t.Unit}
 	}
-	return exporter.NewTimedProfile(exporter.Window{
+	return exporter.NewParsedProfile(exporter.Window{
 		Kind:     first.Kind(),
 		Start:    first.Start(),
 		Duration: last.End().Sub(first.Start()),
 		Resource: first.Resource(),
-	}, merged, mergeTimes(merged, all, pieces)), nil
+	}, merged, mergeTimes(merged, all, pieces)...), nil
 }
 
 // mergeTimes returns the times of the samples of a sum; nil if some of its parts are

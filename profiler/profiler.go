@@ -98,7 +98,6 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		cpu.avoid(errors.New("on this system that would stop the profile at each end of a window"))
 	}
 	lanes := exporter.NewMulti(exp)
-	lanes.SetMeterProvider(c.meterProvider)
 	return &Profiler{
 		lanes:    lanes,
 		config:   c,

@@ -75,7 +75,7 @@ func TestExportErrorsAreCounted(t *testing.T) {
 	if err := p.Shutdown(t.Context()); !errors.Is(err, errRefused) || err.Error() != "profiler: "+want {
 		t.Errorf("Shutdown: %v, want %s", err, want)
 	}
-	if got := p.Status(); got.Lanes[0].Failed != 2 || got.Lanes[0].Exported != 0 {
+	if got := p.Status(); got.Lanes[0].Lost["failed"] != 2 || got.Lanes[0].Exported != 0 {
 		t.Errorf("Status() = %+v, want two export errors", got)
 	}
 	if errs := reported.take(errRefused.Error()); len(errs) != 2 { // the second is reported at the end

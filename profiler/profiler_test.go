@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -119,7 +119,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("%d profiles, want 2: of Flush and of Shutdown", got)
 	}
 	want := profiler.Status{Kinds: []exporter.Kind{exporter.KindHeap}, Window: endless, Windows: 2, Lanes: recorded(2)}
-	if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(exporter.LaneStatus{}, "LastSuccess")); diff != "" {
+	if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(exporter.Status{}, "LastSuccess")); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
 	}
 }
@@ -201,7 +201,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if err := <-flushed; !errors.Is(err, profiler.ErrShutdown) {
 			t.Errorf("Flush during Shutdown: %v, want ErrShutdown", err)
 		}
-		want := profiler.Status{Windows: 3, Lanes: []exporter.LaneStatus{{Name: "profiler_test.hanging", Taken: 3, Unsent: 3}}}
+		want := profiler.Status{Windows: 3, Lanes: []exporter.Status{{Name: "profiler_test.hanging", Taken: 3, Lost: map[string]uint64{"unsent": 3}}}}
 		if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(profiler.Status{}, "Kinds", "Window")); diff != "" {
 			t.Errorf("Status (-want +got):\n%s", diff)
 		}

@@ -81,7 +81,7 @@ type Status struct {
 	// lanes.
 	Windows uint64
 	// Lanes has the account of these windows, one for each exporter.
-	Lanes []exporter.LaneStatus
+	Lanes []exporter.Status
 }
 
 // Status returns what the Profiler is doing. It is cheap.
@@ -97,7 +97,7 @@ func (p *Profiler) Status() Status {
 		Window:         p.config.window,
 		WindowsSkipped: p.skipped.Load(),
 		Windows:        p.windows.Load(),
-		Lanes:          p.lanes.Lanes(),
+		Lanes:          p.lanes.Status(),
 	}
 	due, cpuRun := p.due, p.cpuRun
 	p.mu.Unlock()

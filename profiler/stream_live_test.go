@@ -17,7 +17,7 @@ import (
 	"weak"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // encoded is a sampler whose pieces are made from bytes, as runtime/pprof's.

@@ -26,7 +26,7 @@ func inTimedWindow(n int, times [][]time.Duration, samples ...sample) *exporter.
 			of[i] = append(of[i], start.Add(at).UnixNano())
 		}
 	}
-	return exporter.NewTimedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: step, Resource: checkout}, cpuProfile(samples...), of)
+	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: step, Resource: checkout}, cpuProfile(samples...), of...)
 }
 
 func cpuTimes(t *testing.T, s *store.Store, id string, parts int) []store.CPUTime {

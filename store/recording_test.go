@@ -99,7 +99,7 @@ func (r *recording) timed(p *exporter.Profile) *exporter.Profile {
 			times[i] = append(times[i], p.Start().UnixNano()+r.rand.Int64N(int64(p.Duration())))
 		}
 	}
-	return exporter.NewTimedProfile(exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}, parsed, times)
+	return exporter.NewParsedProfile(exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}, parsed, times...)
 }
 
 // count returns the number of samples of all windows, and of those that carry a

@@ -46,7 +46,7 @@ func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
 		times = append(times, ns)
 	}
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}
-	if err := s.Export(t.Context(), exporter.NewTimedProfile(window, b.profile, times)); err != nil {
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile, times...)); err != nil {
 		t.Fatal(err)
 	}
 	return s, root, child

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 func ExampleReceiver() {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
 )
 
 // process is the subject of a profile.
@@ -29,7 +29,7 @@ type process struct {
 
 // hostProfile converts an agent's profile of a process. It returns nil if that is not of
 // CPU time.
-func (r *Receiver) hostProfile(p convert.Timed, of process, connection string, counted *Status) (*exporter.Profile, error) {
+func (r *Receiver) hostProfile(p decode.Timed, of process, connection string, counted *Status) (*exporter.Profile, error) {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func isCPU(p *profile.Profile) bool {
 
 // plausible returns an error for times and weights that no agent measures. One such
 // profile would spoil the sums, and the time, of all that it is added to.
-func plausible(p convert.Timed, parsed *profile.Profile) error {
+func plausible(p decode.Timed, parsed *profile.Profile) error {
 	const longest = 24 * time.Hour
 	switch {
 	case parsed.Period > int64(time.Second):

@@ -25,7 +25,7 @@ import (
 
 	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/livetest"
 )

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -103,7 +103,7 @@ func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorp
 // export exports the profiles in a message. of returns the process of a resource. The
 // caller holds the lock, and counts refused messages.
 func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest, of func(*resource.Resource) process) error {
-	timed, err := convert.TimedProfiles(m, maxMemory)
+	timed, err := decode.Profiles(m, maxMemory)
 	if err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -46,7 +46,7 @@ const (
 )
 
 // see takes what a profile's records tell of threads.
-func (t *threads) see(p convert.Timed, list []record, timelines Timelines) {
+func (t *threads) see(p decode.Timed, list []record, timelines Timelines) {
 	if timelines == nil {
 		return
 	}

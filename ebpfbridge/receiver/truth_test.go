@@ -13,8 +13,8 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/exporter/exportertest"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -95,7 +95,7 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 	}
 	var o owner
 	for _, m := range messages {
-		profiles, err := convert.TimedProfiles(o.own(m, t.lookup), maxMemory)
+		profiles, err := decode.Profiles(o.own(m, t.lookup), maxMemory)
 		if err != nil {
 			tb.Fatal(err)
 		}

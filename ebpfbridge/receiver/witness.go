@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -33,7 +33,7 @@ type record struct {
 const maxLabelText = 256
 
 // records returns the records of a profile.
-func records(p convert.Timed, parsed *profile.Profile) []record {
+func records(p decode.Timed, parsed *profile.Profile) []record {
 	list := make([]record, len(parsed.Sample))
 	for i, s := range parsed.Sample {
 		rec := record{stack: s.Location, timestamps: p.Timestamps[i], labels: map[string]string{}, link: map[string]string{}}

@@ -18,9 +18,9 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -343,7 +343,7 @@ func TestUseThreads(t *testing.T) {
 	for i := range int64(2*maxThreads + 1) {
 		list = append(list, record{thread: i, labels: map[string]string{labelkey.SpanID: searchID}, timestamps: []uint64{1}})
 	}
-	p := convert.Timed{Profile: exporter.NewParsedProfile(exporter.Window{Resource: resource.Empty()}, nil)}
+	p := decode.Timed{Profile: exporter.NewParsedProfile(exporter.Window{Resource: resource.Empty()}, nil)}
 	r.threads.see(p, list, timelineFunc(func(int64, time.Time) (string, bool) { return searchID, true }))
 	if n := len(r.threads.votes); n != 1 {
 		t.Errorf("got %d threads, want 1 after %d", n, len(list))

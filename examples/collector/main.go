@@ -54,7 +54,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := errors.Join(tp.Shutdown(ctx), p.Shutdown(ctx)) // sends what waits
-	fmt.Println("profiles:", profiles.Stats())
+	fmt.Println("profiles:", profiles.Status())
 	_ = must(0, err)
 }
 

@@ -20,14 +20,12 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/profiler"
 )
 
 func main() {
 	server := flag.String("server", "http://localhost:4040", "`address` of Pyroscope")
-	spill := flag.String("spill", "", "`directory` for what the server does not take; empty means memory")
 	duration := flag.Duration("duration", time.Hour, "how long to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -40,11 +38,7 @@ func main() {
 	res := resource.NewSchemaless(semconv.ServiceName("shop"), semconv.ServiceVersion("1.0"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)), spanprof.WithAddSpanName(true))
 
-	var queue []exporter.QueueOption
-	if *spill != "" {
-		queue = append(queue, exporter.WithSpill(*spill))
-	}
-	push, err := pyroscope.New(*server, pyroscope.WithQueue(queue...))
+	push, err := pyroscope.New(*server)
 	check(err)
 	prof, err := profiler.New(push, profiler.WithResource(res))
 	check(err)
@@ -61,7 +55,7 @@ func main() {
 	ctx, stop = context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	err = errors.Join(tp.Shutdown(ctx), prof.Shutdown(ctx)) // which sends the last profiles
-	fmt.Println("profiles:", push.Stats())
+	fmt.Println("profiles:", push.Status())
 	check(err)
 }
 

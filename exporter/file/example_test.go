@@ -6,6 +6,7 @@ package file_test
 import (
 	"context"
 	"log"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter/file"
 	"github.com/spanprof/spanprof/profiler"
@@ -13,7 +14,7 @@ import (
 
 // Keep the last day of profiles, in at most 1 GiB.
 func ExampleNew() {
-	exp, err := file.New("/var/lib/shop/profiles")
+	exp, err := file.New("/var/lib/shop/profiles", 1<<30, 24*time.Hour)
 	if err != nil {
 		log.Print(err)
 		return

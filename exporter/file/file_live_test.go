@@ -19,7 +19,7 @@ import (
 
 func TestGoToolPprof(t *testing.T) {
 	dir := t.TempDir()
-	e := newExporter(t, dir)
+	e := newExporter(t, dir, 0)
 	function := &profile.Function{ID: 1, Name: "main.slow"}
 	location := &profile.Location{ID: 1, Line: []profile.Line{{Function: function}}}
 	for i := range 3 {

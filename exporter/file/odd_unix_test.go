@@ -12,7 +12,6 @@ import (
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/spanprof/spanprof/exporter/file"
 	"github.com/spanprof/spanprof/internal/files/filestest"
 )
 
@@ -22,11 +21,8 @@ func TestOddFiles(t *testing.T) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))
 	dir := t.TempDir()
 	filestest.MakeOdd(t, dir, "20991101T000000.000000000Z-", "-cpu.pprof.gz")
-	e := newExporter(t, dir)
+	e := newExporter(t, dir, 0)
 	export(t, e, gzipped(time.Now(), 10))
-	if s := e.Stats(); s != (file.Stats{Written: 1, Files: 2, Bytes: 11}) {
-		t.Errorf("got %+v", s)
-	}
 	if len(reported) != 1 || !strings.HasPrefix(reported[0], "file: directory "+dir+": skipped: ") || !strings.HasSuffix(reported[0], "and 3 more like it") {
 		t.Errorf("reported %q", reported)
 	}

@@ -27,8 +27,6 @@ type rotation struct {
 	// failed counts consecutive writes that a full disk refused although the first of them
 	// removed files.
 	failed int
-
-	removed, notRemoved uint64
 }
 
 type rotated struct {
@@ -67,7 +65,7 @@ func (r *rotation) add(f rotated) {
 func (r *rotation) write(name string, start time.Time, data []byte) error {
 	n := int64(len(data))
 	if n > r.maxBytes {
-		return fmt.Errorf("its %d bytes exceed the limit of %d: see WithMaxBytes", n, r.maxBytes)
+		return fmt.Errorf("its %d bytes exceed the limit of %d for all files", n, r.maxBytes)
 	}
 	if err := r.makeRoom(n); err != nil {
 		return err
@@ -133,10 +131,8 @@ func (r *rotation) writeToDisk(name string, data []byte) error {
 // remove removes a file from the disk. The caller removes it from r.files.
 func (r *rotation) remove(f rotated) error {
 	if err := os.Remove(filepath.Join(r.dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		r.notRemoved++
 		return err
 	}
-	r.removed++
 	r.bytes -= f.size
 	return nil
 }

@@ -9,36 +9,43 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/parts"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
-var _ exporter.Destination = (*destination)(nil)
+const (
+	// protobufType is the content type of OTLP's messages.
+	protobufType = "application/x-protobuf"
+	// versionHeader is the state of the signal's development. A Collector since 0.164
+	// refuses others.
+	versionHeader = "OTLP-Profiles-Development-Version"
+)
 
 // destination makes a request for each profile.
 type destination struct {
-	config config
-	parts.Splitter
+	config   settings.Config
+	url      *url.URL
 	client   *http.Client
-	close    func() // ends the connections that are its own
+	close    func() // ends the connections of its own client
 	warnings partial.Warnings
 }
 
-func newDestination(c config, converter *convert.Converter) *destination {
-	d := &destination{config: c, client: c.client, close: func() {}, Splitter: parts.Splitter{Name: "otlp", Converter: converter}}
+func newDestination(c settings.Config, u *url.URL) *destination {
+	d := &destination{config: c, url: u, client: c.Client, close: func() {}}
 	if d.client == nil {
 		transport := httpsend.NewTransport()
-		transport.Proxy = c.proxy
-		if c.tls != nil {
-			transport.TLSClientConfig = c.tls
+		if c.TLS != nil {
+			transport.TLSClientConfig = c.TLS
 		}
 		// The queue sets the deadline of every attempt.
 		d.client, d.close = &http.Client{Transport: transport}, transport.CloseIdleConnections
@@ -49,8 +56,8 @@ func newDestination(c config, converter *convert.Converter) *destination {
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	message, err := d.Converter.Request(p)
-	if err != nil {
+	message, err := convert.Message(d.config.Convert, p)
+	if err != nil || message == nil {
 		return err
 	}
 	request, err := d.request(ctx, message)
@@ -65,10 +72,12 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	switch err := proto.Unmarshal(answer.Body, response); {
 	case err == nil:
 		clean := servertext.NewRedactor(request.Header, request.URL).Clean
-		return d.warnings.Check("otlp: "+nameOf(d.config.url), response, clean)
+		// The name has no query and no user, which may be secrets.
+		name := url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path}
+		return d.warnings.Check("otlp: "+name.String(), response, clean)
 	case answer.Type == protobufType || answer.Type == "application/json":
-		return nil // cut off, or in a form that says no more than the status does
-	default: // a page to log in, perhaps
+		return nil // truncated, or in a form that adds nothing to the status
+	default: // perhaps a login page
 		return answer.NotLike("OTLP")
 	}
 }
@@ -77,7 +86,6 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 func (d *destination) Shutdown(ctx context.Context) error {
 	d.close()
 	d.warnings.Wait(ctx)
-	d.Reporter.Wait(ctx)
 	return nil
 }
 
@@ -86,43 +94,64 @@ func (d *destination) request(ctx context.Context, message *collectorpb.ExportPr
 	if err != nil {
 		return nil, fmt.Errorf("otlp: encode profile: %w", err)
 	}
-	if d.config.compression == GzipCompression {
+	if !d.config.NoGzip {
 		body = gzipped(body)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.config.url.String(), bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("otlp: %w", err)
 	}
 	r.Header.Set("User-Agent", "spanprof")
-	for k, v := range d.config.headers {
+	for k, v := range d.config.Headers {
 		r.Header.Set(k, v)
 	}
 	r.Header.Set("Content-Type", protobufType)
 	r.Header.Set(versionHeader, "1")
-	if d.config.compression == GzipCompression {
+	if !d.config.NoGzip {
 		r.Header.Set("Content-Encoding", "gzip")
 	}
 	return r, nil
 }
 
-// versionHeader says which state of the signal's development the message is in.
-// A Collector since 0.164 refuses others by it.
-const versionHeader = "OTLP-Profiles-Development-Version"
-
 func gzipped(b []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	// A bytes.Buffer takes everything.
+	// A bytes.Buffer returns no errors.
 	_, _ = w.Write(b)
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// retryable lists the statuses of which OTLP says so.
+// retryable lists the statuses that OTLP's specification lists.
 func retryable(status int, _ []byte) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return false
+}
+
+// errorText returns the text of an error's body: the message of a google.rpc.Status, or
+// the body if it is none or has no message. The field does not deserve a module.
+func errorText(contentType string, body []byte) []byte {
+	const statusMessage = 2 // the number of the field
+	if contentType != protobufType {
+		return body
+	}
+	text := body
+	for rest := body; len(rest) > 0; {
+		number, wireType, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return body
+		}
+		rest = rest[n:]
+		if n = protowire.ConsumeFieldValue(number, wireType, rest); n < 0 {
+			return body
+		}
+		if number == statusMessage && wireType == protowire.BytesType {
+			text, _ = protowire.ConsumeBytes(rest)
+		}
+		rest = rest[n:]
+	}
+	return text
 }

@@ -23,17 +23,22 @@
 //	}()
 //
 // The signal is in development: OTLP calls it v1development, and a Collector
-// takes profiles only with --feature-gates=service.profilesSupport. What becomes
-// of a profile, and which choices there are, says the package
-// [github.com/spanprof/spanprof/exporter/otlp/convert]; how long a profile waits
-// for a destination that does not answer, [exporter.Queue].
+// takes profiles only with --feature-gates=service.profilesSupport. [exporter.Queue]
+// describes retries, bounds and counts.
+//
+// # Messages
+//
+// A profile becomes one request. OTLP has one sample type in a profile, so pprof's heap
+// profile becomes four profiles, which share their stacks. The labels trace_id and
+// span_id become a Link, OTLP's relation of a sample to its span; other labels become
+// attributes of the sample. [WithSpanIDAttributes], [WithCPUTime] and
+// [WithSampleTimestamps] change the message. Bytes that are not UTF-8 become U+FFFD. The
+// label ended_span_id is only sent with WithSpanIDAttributes.
 //
 // # Environment
 //
-// The variables are those that otlptracehttp knows, with PROFILES in the place
-// of TRACES. Those of profiles go before those of all signals, and options
-// before both. A value that cannot be used is reported through otel.Handle and
-// counts as not set.
+// The variables have the names of otlptracehttp, with PROFILES in place of TRACES. Variables
+// for profiles replace variables for all signals, and options replace both. An unusable value is reported through otel.Handle and counts as unset.
 //
 //   - OTEL_EXPORTER_OTLP_ENDPOINT: the base URL, https://localhost:4318 by
 //     default, to which /v1development/profiles is appended.
@@ -43,40 +48,38 @@
 //   - OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROFILES_TIMEOUT: of one
 //     attempt, in milliseconds, 10000 by default.
 //   - OTEL_EXPORTER_OTLP_COMPRESSION, OTEL_EXPORTER_OTLP_PROFILES_COMPRESSION:
-//     gzip, which for profiles is the default, or none.
+//     gzip, the default for profiles, or none.
 //   - OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_PROFILES_CERTIFICATE:
 //     the file with the certificates to trust.
 //   - OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY,
 //     and the same with PROFILES: files, for mutual TLS.
 //   - OTEL_EXPORTER_OTLP_INSECURE, OTEL_EXPORTER_OTLP_PROFILES_INSECURE: true
-//     for http to the default endpoint; the scheme of an endpoint goes before.
+//     for http to the default endpoint; the scheme of an endpoint takes precedence.
 //   - HTTPS_PROXY, HTTP_PROXY, NO_PROXY: as net/http reads them.
 //
-// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are the Resource's, which comes
-// with the profiles.
+// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES belong to the Resource of the profiles.
 //
 // # Sizes
 //
-// A profile of more than 16,000 samples or nearly 2 MB is sent in several requests, with
-// times one millisecond apart, each of which counts in the account by itself. That is what
-// Pyroscope takes at once by its defaults (-distributor.ingestion-burst-size-mb), and a
-// gRPC server takes 4 MiB unless it is told otherwise. Pyroscope makes a profile of each
-// type of sample: the four types of a heap profile share the 2 MB.
-// A profile that is split is reported through otel.Handle. A profile without
-// samples, as that of an idle window, is not sent: LaneStatus.Empty counts those.
+// A profile of more than 16,000 samples or nearly 2 MB is halved until it fits. The times of
+// parts differ by milliseconds. Each part counts in the account. This is what
+// Pyroscope takes at once by default (-distributor.ingestion-burst-size-mb), and a
+// gRPC server takes 4 MiB by default. Pyroscope makes a profile of each
+// type of sample: the four types of a heap profile share the 2 MB. Parts are halved
+// again after an answer of 413. A profile without samples is not sent.
 //
 // # Answers
 //
-// Pyroscope may answer 429, its rate limit, after it has taken some types of samples of a
-// profile. Those count twice there until it compacts, and LaneStatus.Duplicates does not
-// say so. By gRPC it answers ResourceExhausted without RetryInfo, which drops the profile:
-// for Pyroscope, exporter/pyroscope is the better choice, or HTTP.
+// Pyroscope may answer 429, its rate limit, after it has stored some types of samples of a
+// profile. They count twice there until it compacts, and Duplicates of exporter.Status does
+// not include that. By gRPC it answers ResourceExhausted without RetryInfo, which drops the
+// profile: for Pyroscope, exporter/pyroscope is the better choice, or HTTP.
 //
-// 429, 502, 503 and 504 are tried again, as is a connection that fails; every
-// other status drops the profile at once, which the queue counts as rejected and
-// reports with the server's text. OTLP says so of 500 too. A partial success
-// counts as rejected: it is never repeated. So does a status of success with a
-// body that is not OTLP's, like a page to log in. One whose body does not come
-// within a second is a success. What the server repeats of the credentials of a
-// request is left out of what is reported.
+// 429, 502, 503 and 504 are tried again, and so is a connection that fails. Any
+// other status drops the profile as rejected, and is reported with the server's
+// text. By OTLP's specification this includes 500. A partial success
+// counts as rejected: it is never repeated. A status of success with a
+// body that is not OTLP's, like a login page, counts as rejected too. If the body does not
+// arrive within a second, the status decides. Credentials that the server repeats are
+// removed from reports.
 package otlp

@@ -17,7 +17,7 @@ import (
 func ExampleNew() {
 	exp, err := otlp.New(
 		otlp.WithEndpointURL("http://localhost:4318/v1development/profiles"),
-		otlp.WithQueue(exporter.WithSpill("/var/lib/shop/profiles")),
+		otlp.WithQueue(exporter.QueueConfig{MaxBytes: 64 << 20}),
 	)
 	if err != nil {
 		fmt.Println(err)

@@ -4,9 +4,7 @@
 package otlp_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -22,28 +20,24 @@ import (
 )
 
 // fault is what may be wrong for three minutes, and what must become of the
-// profiles that are exported meanwhile. Server and client are those of net/http,
-// with TLS.
+// profiles that are exported meanwhile. Server and client are from net/http, with TLS.
 type fault struct {
 	name string
-	// One of them is set: what the server answers, that there is no server,
-	// that its certificate is another one, or that the connection which it
-	// has taken a profile by becomes silent, for ever, while others work.
+	// One of them is set: the server's answer, no server, another certificate, or a
+	// connection that becomes silent after a profile, while others work.
 	answer    answerFunc
 	away      bool
 	untrusted bool
 	silent    bool
 	// http1 is that the server does not speak HTTP/2.
 	http1 bool
-	// socket is that the fault is shown by real sockets, too.
-	socket bool
 	// rejected is that nothing arrives; by default all does.
 	rejected bool
 	// doubtful is that the backend may have the profiles twice.
 	doubtful bool
 	// pause is how long the exporter leaves the backend alone.
 	pause time.Duration
-	// reported is part of what the error handler hears.
+	// reported is part of a reported error.
 	reported string
 }
 
@@ -54,18 +48,18 @@ var faults = []fault{
 	{name: "429 with Retry-After", answer: status(429, "slow down", "Retry-After", "100"), pause: 100 * time.Second, reported: "slow down"},
 	{name: "500", answer: status(500, "bug"), rejected: true, reported: "500 Internal Server Error: bug"},
 	{name: "400", answer: status(400, "no such version"), rejected: true, reported: "400 Bad Request: no such version"},
-	{name: "body limit", socket: true, answer: limit, rejected: true, reported: "413 Request Entity Too Large: http: request body too large"},
-	{name: "redirect", socket: true, answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
+	{name: "body limit", answer: limit, rejected: true, reported: "413 Request Entity Too Large: http: request body too large"},
+	{name: "redirect", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusTemporaryRedirect)
 	}, rejected: true, reported: "to https://elsewhere.invalid/: redirects are not followed"},
-	{name: "101", socket: true, answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
+	{name: "101", answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
 	{name: "400 with a Status", answer: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
 	{name: "503 with a Status", answer: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
 	{name: "400 that is no Status", answer: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
 	{name: "login page", answer: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? It says text/html: <html> <title>Log in</title>\n"},
 	{name: "partial success", answer: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
 	{name: "warning", answer: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},
-	{name: "success without its body", socket: true, answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
+	{name: "success without its body", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
 		b.receive(r)
 		w.Header().Set("Content-Length", "5")
 		_ = http.NewResponseController(w).Flush()
@@ -74,10 +68,10 @@ var faults = []fault{
 	{name: "hang", answer: hang, doubtful: true, reported: "context deadline exceeded"},
 	{name: "hang by HTTP/1.1", answer: hang, http1: true, doubtful: true, reported: "context deadline exceeded"},
 	{name: "slow trickle", answer: trickle, doubtful: true, reported: "503 Service Unavailable"},
-	{name: "stream broken", socket: true, answer: abort, doubtful: true, reported: "INTERNAL_ERROR"},
-	{name: "connection broken", socket: true, answer: abort, http1: true, doubtful: true, reported: "EOF"},
-	{name: "connection refused", socket: true, away: true, reported: "refused"},
-	{name: "TLS", socket: true, untrusted: true, reported: "unknown authority"},
+	{name: "stream broken", answer: abort, doubtful: true, reported: "INTERNAL_ERROR"},
+	{name: "connection broken", answer: abort, http1: true, doubtful: true, reported: "EOF"},
+	{name: "connection refused", away: true, reported: "refused"},
+	{name: "TLS", untrusted: true, reported: "unknown authority"},
 	{name: "silent connection", silent: true, doubtful: true, reported: "context deadline exceeded"},
 	{name: "silent connection by HTTP/1.1", silent: true, http1: true, doubtful: true, reported: "context deadline exceeded"},
 }
@@ -103,8 +97,7 @@ func switching(b *backend, w http.ResponseWriter, r *http.Request) {
 func hang(_ *backend, _ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
-	// The client, which is about to close the connection, might still hear
-	// an answer.
+	// The client is about to close the connection, and might still get an answer.
 	panic(http.ErrAbortHandler)
 }
 
@@ -132,7 +125,7 @@ func partial(rejected int64, message string) answerFunc {
 	}
 }
 
-// errorLog is what the error handler has heard.
+// errorLog has the reported errors.
 type errorLog struct {
 	mu   sync.Mutex
 	errs []error
@@ -163,17 +156,17 @@ func TestFaultForMinutes(t *testing.T) {
 					export(t, e, n+1)
 					time.Sleep(30 * time.Second)
 				}
-				if err := e.ForceFlush(t.Context()); err != nil {
-					t.Error(err)
+				if err := e.ForceFlush(t.Context()); (err != nil) != tt.rejected {
+					t.Errorf("ForceFlush: %v", err)
 				}
-				stats := e.Stats()
+				stats := e.Status()
 				requests, messages := b.received()
 				switch {
 				case tt.rejected:
-					if stats.Rejected != 3 || stats.Retries != 0 || len(requests) != 3 {
+					if stats.Lost["rejected"] != 3 || stats.Retries != 0 || len(requests) != 3 {
 						t.Errorf("%+v after %d requests, want 3 rejected profiles and no retry", stats, len(requests))
 					}
-				case stats.Exported != 3 || stats.Dropped() != 0:
+				case stats.Exported != 3 || len(stats.Lost) != 0:
 					t.Errorf("%+v, want 3 exported", stats)
 				case !slices.Equal(slices.Sorted(slices.Values(numbers(messages))), []int64{1, 2, 3}):
 					t.Errorf("the backend has %d", numbers(messages))
@@ -192,46 +185,6 @@ func TestFaultForMinutes(t *testing.T) {
 			if !strings.Contains(log.String(), tt.reported) {
 				t.Errorf("reported %s, want %q", log, tt.reported)
 			}
-		})
-	}
-}
-
-func TestShutdownDuringFault(t *testing.T) {
-	newCertificates(t)
-	reporttest.Handle(t, (&errorLog{errs: []error{errors.New("reported")}}).Handle)
-	for _, tt := range faults {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, e, stop := tt.upInMemory(t)
-				var before uint64
-				if tt.silent { // it needs a connection first
-					export(t, e, 0)
-					time.Sleep(2 * time.Second)
-					before = e.Stats().Exported
-				}
-				export(t, e, 1)
-				export(t, e, 2)
-				time.Sleep(5 * time.Second)
-
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-				defer cancel()
-				err := e.Shutdown(ctx)
-				if d := time.Since(start); d > 200*time.Millisecond {
-					t.Errorf("Shutdown took %v", d)
-				}
-				stats := e.Stats()
-				if lost := stats.Unsent > 0; lost != (err != nil) || lost && !strings.Contains(err.Error(), fmt.Sprintf("otlp: %d profile(s) not exported", stats.Unsent)) {
-					t.Errorf("Shutdown: %v with %+v", err, stats)
-				}
-				if stats.Exported-before+stats.Rejected+stats.Unsent != 2 || stats.Waiting != 0 {
-					t.Errorf("%+v, want 2 profiles in all", stats)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Errorf("second Shutdown: %v", err)
-				}
-				stop()
-			}) // waits for every goroutine to end
 		})
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// The certificates of servers that the exporters trust and do not trust. They are
-// made outside of the bubbles, whose time is another.
+// The certificates of servers that the exporters trust and do not trust. They are made outside
+// of the bubbles, which have another time.
 var trusted, untrusted tls.Certificate
 
 func newCertificates(t *testing.T) {
@@ -53,13 +53,13 @@ func (f fault) up(t *testing.T, listener net.Listener, dial dialFunc) (b *backen
 		_ = server.Serve(tls.NewListener(listener, config))
 	}()
 
-	// What New makes is a copy of the default.
+	// The client of New is a copy of the default.
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()
-	http.DefaultTransport = &http.Transport{ForceAttemptHTTP2: true, DialContext: f.dial(b, dial)}
 	pool := x509.NewCertPool()
 	pool.AddCert(trusted.Leaf)
-	e, err := otlp.New(otlp.WithEndpoint("127.0.0.1:4318"), otlp.WithTLSClientConfig(&tls.Config{RootCAs: pool}))
+	http.DefaultTransport = &http.Transport{ForceAttemptHTTP2: true, DialContext: f.dial(b, dial), TLSClientConfig: &tls.Config{RootCAs: pool}}
+	e, err := otlp.New(otlp.WithEndpointURL("https://127.0.0.1:4318"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func (f fault) upInMemory(t *testing.T) (b *backend, e *exporter.Queue, stop fun
 	b, e, end := f.up(t, network, network.DialContext)
 	return b, e, func() {
 		end()
-		// The server lets half a second pass before it closes the
-		// connection of a request whose body it has not read.
+		// The server waits for half a second before it closes a connection with an unread
+		// body.
 		<-time.After(time.Second)
 	}
 }

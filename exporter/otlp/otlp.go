@@ -4,26 +4,131 @@
 package otlp
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 )
 
-// New returns an exporter that sends profiles by OTLP/HTTP, to
-// https://localhost:4318 unless options or the environment say otherwise. It
-// does not wait for a connection.
+// profilesPath is OTLP/HTTP's path of profiles, under the base URL.
+const profilesPath = "/v1development/profiles"
+
+// New returns an exporter that sends profiles by OTLP/HTTP, by default to
+// https://localhost:4318. It does not wait for a connection.
 //
-// The error says which option or value it is that makes no sense.
+// The error is about an invalid option.
 func New(opts ...Option) (*exporter.Queue, error) {
-	c, err := newConfig(opts)
+	c, unusable, err := settings.New(opts)
 	if err != nil {
 		return nil, fmt.Errorf("otlp: %w", err)
 	}
-	converter, err := convert.New(c.conversion...)
-	if err != nil {
-		return nil, fmt.Errorf("otlp: %w", err)
+	u, err := endpointURL(c)
+	if err != nil && c.EndpointKey == "" {
+		return nil, fmt.Errorf("otlp: WithEndpointURL: %w", err)
 	}
-	// The queue names itself in its errors.
-	return exporter.NewQueue("otlp", newDestination(c, converter), c.queue...)
+	if err != nil {
+		unusable = errors.Join(unusable, fmt.Errorf("%s is ignored: %w", c.EndpointKey, err))
+	}
+	if unusable != nil {
+		otel.Handle(fmt.Errorf("otlp: environment: %w", unusable))
+	}
+	for name, value := range c.Headers {
+		if err := settings.CheckHeader(name, value); err != nil {
+			return nil, fmt.Errorf("otlp: %w", err)
+		}
+	}
+	if c.Dial != nil {
+		return nil, errors.New("otlp: WithDialOptions is for gRPC: use otlpgrpc.New")
+	}
+	return exporter.NewQueue("otlp", newDestination(c, u), c.Queue)
+}
+
+// endpointURL returns the URL for profiles. It appends the path to an endpoint of all
+// signals. With an error it is the default.
+func endpointURL(c settings.Config) (*url.URL, error) {
+	scheme := "https"
+	if c.Insecure {
+		scheme = "http"
+	}
+	standard := &url.URL{Scheme: scheme, Host: "localhost:4318", Path: profilesPath}
+	if c.Endpoint == "" && !c.ForProfiles {
+		return standard, nil
+	}
+	u, err := settings.ParseURL(c.Endpoint)
+	switch {
+	case err != nil:
+		return standard, err
+	case !c.ForProfiles:
+		return u.JoinPath(profilesPath), nil
+	case u.Path == "":
+		return u.JoinPath("/"), nil
+	}
+	return u, nil
+}
+
+// Option configures New, and New of package otlpgrpc. A nil Option does nothing.
+type Option interface {
+	settings.Option
+}
+
+func option(f func(*settings.Config)) Option { return settings.OptionFunc(f) }
+
+// WithEndpointURL sets the server. For HTTP it is the whole URL for profiles, with the
+// path. New refuses other schemes than http and https. For gRPC see package otlpgrpc.
+func WithEndpointURL(u string) Option {
+	return option(func(c *settings.Config) { c.Endpoint, c.EndpointKey, c.ForProfiles = u, "", true })
+}
+
+// WithHeaders adds headers to every request, like Authorization. They replace
+// headers from the environment. New refuses headers that the protocol does not allow.
+func WithHeaders(headers map[string]string) Option {
+	headers = maps.Clone(headers)
+	return option(func(c *settings.Config) { c.Headers, c.HeadersFromEnvironment = headers, false })
+}
+
+// WithHTTPClient sets the client, for example for its TLS configuration or its proxy. It
+// replaces the environment's certificates. The default client detects silent
+// connections by pings of HTTP/2, see http.HTTP2Config. otlpgrpc.New refuses the
+// option.
+func WithHTTPClient(client *http.Client) Option {
+	return option(func(c *settings.Config) {
+		if c.Client = client; client == nil {
+			c.Err = errors.New("WithHTTPClient(nil): want a client, or leave the option out")
+		}
+	})
+}
+
+// WithQueue sets the bounds of the queue. Its Timeout replaces the one from the environment.
+func WithQueue(q exporter.QueueConfig) Option {
+	return option(func(c *settings.Config) { c.Queue = q })
+}
+
+// WithSpanIDAttributes sends ids of spans as attributes of samples too, for backends that
+// ignore Links, as Parca does. Messages become about half as large again.
+func WithSpanIDAttributes() Option {
+	return option(func(c *settings.Config) { c.Convert.SpanIDAttributes = true })
+}
+
+// WithCPUTime sends CPU profiles with both sample types, samples/count and
+// cpu/nanoseconds. By default it is samples/count alone, and backends derive the
+// time from the period: Pyroscope stores the time twice if it is given both.
+func WithCPUTime() Option {
+	return option(func(c *settings.Config) { c.Convert.CPUTime = true })
+}
+
+// WithSampleTimestamps sends when samples were taken, if profiles have it: as
+// timestamps_unix_nano, eight bytes each.
+//
+// Sums stay the same: each timestamp counts 1, in place of a value. Pyroscope v2.2.1
+// refuses OTLP's other form, with a value for each timestamp. So a profile has no
+// timestamps if a sample counts more or less than it has times. cpu/nanoseconds of
+// [WithCPUTime] has none.
+func WithSampleTimestamps() Option {
+	return option(func(c *settings.Config) { c.Convert.Timestamps = true })
 }

@@ -22,7 +22,7 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, otlp.WithEndpointURL("http://collector.invalid/v1development/profiles"), otlp.WithProxy(http.ProxyURL(address)))
+	deliver(t, otlp.WithEndpointURL("http://collector.invalid/v1development/profiles"), otlp.WithHTTPClient(&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(address)}}))
 	if requests, _ := b.received(); len(requests) != 1 || requests[0].URL.Host != "collector.invalid" {
 		t.Errorf("the proxy got %v", requests)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
@@ -21,8 +20,7 @@ import (
 func TestTimestampsOutliveTheQueue(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	for name, opts := range map[string][]otlp.Option{
-		"in memory": {otlp.WithConversion(convert.WithSampleTimestamps())},
-		"in a file": {otlp.WithConversion(convert.WithSampleTimestamps()), otlp.WithQueue(exporter.WithSpill(t.TempDir()))},
+		"in memory": {otlp.WithSampleTimestamps()},
 		"off":       nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -42,7 +40,7 @@ func TestTimestampsOutliveTheQueue(t *testing.T) {
 				times = append(times, untimed.Start().UnixNano()+i*int64(time.Millisecond))
 			}
 			window := exporter.Window{Kind: untimed.Kind(), Start: untimed.Start(), Duration: untimed.Duration(), Resource: untimed.Resource()}
-			if err := e.Export(t.Context(), exporter.NewTimedProfile(window, parsed, [][]int64{times})); err != nil {
+			if err := e.Export(t.Context(), exporter.NewParsedProfile(window, parsed, [][]int64{times}...)); err != nil {
 				t.Fatal(err)
 			}
 			if err := e.ForceFlush(t.Context()); err != nil {
@@ -52,8 +50,8 @@ func TestTimestampsOutliveTheQueue(t *testing.T) {
 				t.Error(err)
 			}
 			_, messages := b.received()
-			if len(messages) != 1 || e.Stats().Retries == 0 {
-				t.Fatalf("%s: %d messages, %+v", name, len(messages), e.Stats())
+			if len(messages) != 1 || e.Status().Retries == 0 {
+				t.Fatalf("%s: %d messages, %+v", name, len(messages), e.Status())
 			}
 			profiles := messages[0].ResourceProfiles[0].ScopeProfiles[0].Profiles
 			sample := profiles[0].Samples[0]

@@ -32,7 +32,7 @@ func TestEndedSpanID(t *testing.T) {
 		times = append(times, []int64{p.TimeNanos})
 	}
 	s := &ingest{}
-	stats := s.export(t, nil, exporter.NewTimedProfile(now(attribute.String("service.name", "shop")), p, times))
+	stats := s.export(t, nil, exporter.NewParsedProfile(now(attribute.String("service.name", "shop")), p, times...))
 	if stats.Exported != 1 || len(s.rows) != 1 {
 		t.Fatalf("exported %d, which are %d series, want one", stats.Exported, len(s.rows))
 	}

@@ -15,18 +15,17 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// Push the CPU and heap profiles of this process to Grafana Cloud, across
-// restarts of the process and an hour of no network.
+// Push CPU and heap profiles to Grafana Cloud, and keep them for up to an hour without
+// network.
 func ExampleNew() {
 	ctx := context.Background()
 	exp, err := pyroscope.New("https://profiles-prod-001.grafana.net",
 		pyroscope.WithBasicAuth("123456", "glc_token"),
 		pyroscope.WithTags(map[string]string{"team": "checkout"}),
-		pyroscope.WithQueue(
-			exporter.WithSpill("/var/lib/shop/profiles"),
-			exporter.WithMaxBytes(256<<20),
-			exporter.WithMaxAge(55*time.Minute), // the server takes an hour
-		))
+		pyroscope.WithQueue(exporter.QueueConfig{
+			MaxBytes: 256 << 20,
+			MaxAge:   55 * time.Minute, // the server takes an hour
+		}))
 	if err != nil {
 		log.Print(err)
 		return

@@ -4,9 +4,7 @@
 package pyroscope_test
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -39,7 +37,7 @@ type fault struct {
 	gone   bool // nothing listens; it does not heal
 
 	retried    bool          // otherwise the profiles are dropped at once
-	pause      time.Duration // between attempts, as the server asks; 0: backoff
+	pause      time.Duration // between attempts, from the server; 0: backoff
 	duplicates bool          // the server may have stored what it did not confirm
 	text       string        // of the report
 }
@@ -56,7 +54,7 @@ var faults = []fault{
 	{name: "422 of a restart", answer: status(http.StatusUnprocessableEntity, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "code = Unavailable"},
 	{name: "422 of a rate limit", answer: status(http.StatusUnprocessableEntity, `{"code":"invalid_argument","message":"pushing IngestInput-pprof failed resource_exhausted: push rate limit (4.0 MiB) exceeded while adding 1.2 MiB"}`), retried: true, text: "push rate limit (4.0 MiB) exceeded"},
 	{name: "hang", answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
-		b.take(w, r) // it is stored, and nobody hears of it
+		b.take(w, r) // it is stored, and no answer arrives
 		<-r.Context().Done()
 	}, retried: true, duplicates: true, text: "deadline exceeded"},
 	{name: "trickle before the answer", answer: func(_ *backend, w http.ResponseWriter, r *http.Request) {
@@ -89,7 +87,7 @@ func status(code int, text string) func(*backend, http.ResponseWriter, *http.Req
 }
 
 // up returns an Exporter in front of a backend that has the fault.
-func (f fault) up(t *testing.T) (b *backend, e *pyroscope.Exporter, stop func()) {
+func (f fault) up(t *testing.T) (b *backend, e *exporter.Queue, stop func()) {
 	t.Helper()
 	b = &backend{t: t, fault: f.answer}
 	address := "http://pyroscope"
@@ -121,7 +119,6 @@ func TestFaults(t *testing.T) {
 			if got := strings.Join(reported(), "\n"); !strings.Contains(got, f.text) {
 				t.Errorf("reported %q, want %q", got, f.text)
 			}
-			t.Run("shutdown", func(t *testing.T) { synctest.Test(t, f.shutdown) })
 		})
 	}
 }
@@ -141,26 +138,26 @@ func (f fault) outage(t *testing.T) {
 	}
 	synctest.Wait()
 	attempts := b.heal()
-	s := e.Stats()
+	s := e.Status()
 	switch {
 	case f.gone || f.tls:
-		if s.Waiting != 18 || s.Dropped() != 0 || s.Retries == 0 {
+		if s.Waiting != 18 || lost(s) != 0 {
 			t.Errorf("Stats %+v, want all 18 profiles to wait", s)
 		}
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
-		if s = e.Stats(); s.Expired != 18 || s.Waiting != 0 {
+		if s = e.Status(); s.Lost["expired"] != 18 || s.Waiting != 0 {
 			t.Errorf("Stats %+v, want all 18 profiles to be too old", s)
 		}
 	case f.retried:
-		if s.Waiting != 18 || s.Dropped() != 0 || s.Retries == 0 {
+		if s.Waiting != 18 || lost(s) != 0 {
 			t.Errorf("Stats %+v, want all 18 profiles to wait", s)
 		}
 		if err := e.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		s = e.Stats()
-		if s.Exported != 18 || s.Dropped() != 0 || (s.Duplicates > 0) != f.duplicates {
+		s = e.Status()
+		if s.Exported != 18 || lost(s) != 0 || (s.Duplicates > 0) != f.duplicates {
 			t.Errorf("Stats %+v, want all 18 profiles to have arrived, perhaps twice: %t", s, f.duplicates)
 		}
 		b.wantArrived(ends)
@@ -179,93 +176,18 @@ func (f fault) outage(t *testing.T) {
 			}
 		}
 	default:
-		if s.Rejected != 18 || s.Retries != 0 || s.Waiting != 0 {
+		if s.Lost["rejected"] != 18 || s.Retries != 0 || s.Waiting != 0 {
 			t.Errorf("Stats %+v, want all 18 profiles to be rejected", s)
 		}
 		b.wantArrived(nil)
 	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Error(err)
+	if err := e.Shutdown(t.Context()); (err != nil) != (lost(s) > 0) {
+		t.Errorf("Shutdown: %v after %+v", err, s)
 	}
 	stop()
 }
 
-// shutdown shuts down during the fault, with little time.
-func (f fault) shutdown(t *testing.T) {
-	_, e, stop := f.up(t)
-	for range 3 {
-		if err := e.Export(t.Context(), window(time.Now())); err != nil {
-			t.Error(err)
-		}
-	}
-	synctest.Wait() // the first attempt has been made, or hangs
-	begin := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	err := e.Shutdown(ctx)
-	if took := time.Since(begin); took > 200*time.Millisecond {
-		t.Errorf("Shutdown took %v", took)
-	}
-	s := e.Stats()
-	switch {
-	case f.retried && (!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 profile(s) not exported") || s.Unsent != 3):
-		t.Errorf("Shutdown: %v, want an error about 3 profiles; Stats %+v", err, s)
-	case !f.retried && (err != nil || s.Rejected != 3):
-		t.Errorf("Shutdown: %v, want none; Stats %+v", err, s)
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: %v", err)
-	}
-	if err := e.Export(t.Context(), window(time.Now())); !errors.Is(err, exporter.ErrShutdown) {
-		t.Errorf("Export after Shutdown: %v", err)
-	}
-	stop()
-}
-
-// One kind always gets a 500, as where the server chokes on one profile: the other
-// kind arrives.
-func TestOneKindFails(t *testing.T) {
-	reported := reports(t)
-	synctest.Test(t, func(t *testing.T) {
-		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("units") == "samples" {
-				b.take(w, r)
-				return
-			}
-			status(http.StatusInternalServerError, "cannot read it")(b, w, r)
-		}}
-		b, e, stop := f.up(t)
-		var ends []time.Time
-		for range 120 {
-			p := window(time.Now())
-			heap := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHeap, Start: time.Now()}, parsed(1))
-			ends = append(ends, p.End())
-			if err := errors.Join(e.Export(t.Context(), heap), e.Export(t.Context(), p)); err != nil {
-				t.Error(err)
-			}
-			<-time.After(10 * time.Second)
-		}
-		if s := e.Stats(); s.Exported < 119 {
-			t.Errorf("Stats %+v, want all of one kind to have arrived", s)
-		}
-		if err := e.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		b.wantArrived(ends)
-		if s := e.Stats(); s.Exported != 120 || s.Failing+s.Expired != 120 {
-			t.Errorf("Stats %+v, want 120 to have arrived, and 120 to be dropped", s)
-		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		stop()
-	})
-	if got := reported(); len(got) == 0 || !strings.Contains(got[0], "will try again: http://pyroscope/ingest answers 500 Internal Server Error: cannot read it") {
-		t.Errorf("reported %q", got)
-	}
-}
-
-// A success whose body trickles is a success.
+// A success with a body that trickles is a success.
 func TestTrickleAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fault{answer: func(b *backend, w http.ResponseWriter, r *http.Request) {
@@ -283,7 +205,7 @@ func TestTrickleAfterTheAnswer(t *testing.T) {
 		if err := e.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := e.Stats(); s.Exported != 1 || s.Retries != 0 {
+		if s := e.Status(); s.Exported != 1 || s.Retries != 0 {
 			t.Errorf("Stats %+v", s)
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
@@ -310,4 +232,12 @@ func reports(t *testing.T) func() []string {
 		defer mu.Unlock()
 		return slices.Clone(errs)
 	}
+}
+
+// lost returns the number of lost profiles.
+func lost(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
+	}
+	return n
 }

@@ -4,6 +4,7 @@
 package pyroscope
 
 import (
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -152,13 +153,6 @@ func foreignID(p *profile.Profile) (string, bool) {
 }
 
 func isSpanID(s string) bool {
-	if len(s) != 16 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return false
-		}
-	}
-	return true
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == 16
 }

@@ -13,24 +13,22 @@ import (
 )
 
 const (
-	// maxTags is for tags and the labels of samples together. It leaves room for
-	// the server's own among the 30 label names that it takes in a series
-	// (-validation.max-label-names-per-series).
+	// maxTags bounds tags and labels of samples together. The server takes 30 label names
+	// in a series (-validation.max-label-names-per-series), six of them its own.
 	maxTags = 24
 	// maxTagValue, of tags and labels, is -validation.max-length-label-value.
 	maxTagValue = 2048
-	// unknownService is OpenTelemetry's name of a service without one.
+	// unknownService is OpenTelemetry's default.
 	unknownService = "unknown_service"
 )
 
-// seriesName returns the application and its tags as /ingest reads them,
+// formatSeries returns the application and its tags in the grammar of /ingest,
 // app{key=value,...}.
-func seriesName(r *resource.Resource, static map[string]string) string {
-	app, tags, _ := seriesTags(r, static, maxTags)
+func formatSeries(app string, tags map[string]string) string {
 	var b strings.Builder
 	b.WriteString(appName(app))
 	if appName(app) != app {
-		// The server takes a tag of this name as it is.
+		// The server takes a tag of this name unchanged.
 		tags["service_name"] = app
 	}
 	b.WriteByte('{')
@@ -44,10 +42,9 @@ func seriesName(r *resource.Resource, static map[string]string) string {
 	return b.String()
 }
 
-// seriesTags returns the application, the static tags with those of the resource
-// for which there is room, and the attributes that should be tags and cannot: there
-// was no room, another has the same name, or the server has that name for something
-// else.
+// seriesTags returns the application and its tags: the static ones, and attributes of the
+// resource while there is room. It also returns the attributes left out: without room,
+// with the same name as another, or with a reserved name.
 func seriesTags(r *resource.Resource, static map[string]string, room int) (app string, tags map[string]string, left []attribute.Key) {
 	tags = maps.Clone(static)
 	if tags == nil {
@@ -73,8 +70,8 @@ func seriesTags(r *resource.Resource, static map[string]string, room int) (app s
 	return app, tags, left
 }
 
-// isTag reports whether an attribute says where to look, and does not make a
-// series of every start of the process.
+// isTag reports whether an attribute becomes a tag. Attributes that change with every
+// start of the process would make a series of each.
 func isTag(key attribute.Key) bool {
 	switch key {
 	case "service.name", "service.instance.id", "host.id", "container.id", "k8s.pod.uid":
@@ -84,14 +81,14 @@ func isTag(key attribute.Key) bool {
 	return !strings.HasPrefix(name, "telemetry.") && !strings.HasPrefix(name, "process.") && !strings.HasPrefix(name, "os.")
 }
 
-// isReserved reports whether the server would take a tag of this name for
-// something else: the application, or how it is to store the profile.
+// isReserved reports whether the server gives a tag of this name another meaning: the
+// application, or how to store the profile.
 func isReserved(name string) bool {
 	return name == "service_name" || strings.HasPrefix(name, "__")
 }
 
-// appName replaces what the server does not take in the name of an application,
-// as in the unknown_service:executable of the default Resource.
+// appName replaces characters that the server refuses in the name of an application. The
+// default Resource has unknown_service:executable.
 func appName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isAlphanumeric(r) || strings.ContainsRune("_.-/", r) {
@@ -101,10 +98,9 @@ func appName(s string) string {
 	}, s)
 }
 
-// tagName replaces what cannot be in the name of a tag. Servers used to put
-// underscores in place of dots themselves. v2.2.1 keeps the dots, and shows such a label
-// only to clients that ask for names of all of UTF-8
-// (-validation.disable-label-sanitization).
+// tagName replaces characters that cannot be in the name of a tag. Older servers replaced
+// dots by underscores. v2.2.1 keeps the dots, and shows such a label only to clients that
+// request names in UTF-8 (-validation.disable-label-sanitization).
 func tagName(s string) string {
 	name := strings.Map(func(r rune) rune {
 		if isAlphanumeric(r) {
@@ -118,8 +114,8 @@ func tagName(s string) string {
 	return name
 }
 
-// tagValue replaces what would end a value, for which there is no escape, and
-// cuts it to the length that the server takes.
+// tagValue replaces characters that would end a value, because there is no escape. It cuts
+// values to the length that the server takes.
 func tagValue(s string) string {
 	s = strings.NewReplacer(",", "_", "}", "_").Replace(strings.ToValidUTF8(s, "_"))
 	if len(s) > maxTagValue {

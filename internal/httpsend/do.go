@@ -94,6 +94,9 @@ func Do(c *http.Client, r *http.Request, protocol Protocol) (*Answer, error) {
 		text = protocol.Text(contentType, body)
 	}
 	err = statusError(where, response, string(text), clean)
+	if response.StatusCode == http.StatusRequestEntityTooLarge {
+		return nil, &exporter.RetryError{Err: err, Refused: true, TooLarge: true}
+	}
 	if !protocol.Retryable(response.StatusCode, body) {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/loudskip"
@@ -207,7 +208,7 @@ func written[line any](t *testing.T, c *collectorProcess) []line {
 // returns the span's ids.
 func exportByGRPC(t *testing.T, target string) string {
 	t.Helper()
-	exp, err := otlpgrpc.New(otlpgrpc.WithEndpoint(target), otlpgrpc.WithInsecure())
+	exp, err := otlpgrpc.New(otlp.WithEndpointURL("http://" + target))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func exportByGRPC(t *testing.T, target string) string {
 	if err := errors.Join(p.Shutdown(context.Background()), tp.Shutdown(context.Background())); err != nil {
 		t.Error(err)
 	}
-	if s := exp.Stats(); s.Exported == 0 || s.Dropped() > 0 {
+	if s := exp.Status(); s.Exported == 0 || len(s.Lost) > 0 {
 		t.Errorf("%+v, want all exported", s)
 	}
 	return span.SpanContext().TraceID().String() + " " + span.SpanContext().SpanID().String()

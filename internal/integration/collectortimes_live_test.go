@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 )
 
@@ -27,7 +27,7 @@ const timedSamples = 12
 func exportTimed(t *testing.T, target string) {
 	t.Helper()
 	start := time.Now().Add(-10 * time.Second)
-	for service, opts := range map[string][]convert.Option{"timed": {convert.WithSampleTimestamps()}, "untimed": nil} {
+	for service, opts := range map[string][]otlp.Option{"timed": {otlp.WithSampleTimestamps()}, "untimed": nil} {
 		f := &profile.Function{ID: 1, Name: "main.work"}
 		p := &profile.Profile{
 			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -46,18 +46,18 @@ func exportTimed(t *testing.T, target string) {
 			}
 			times = append(times, of)
 		}
-		exp, err := otlpgrpc.New(otlpgrpc.WithEndpoint(target), otlpgrpc.WithInsecure(), otlpgrpc.WithConversion(opts...))
+		exp, err := otlpgrpc.New(append(opts, otlp.WithEndpointURL("http://"+target))...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res := resource.NewSchemaless(attribute.String("service.name", service))
-		if err := exp.Export(t.Context(), exporter.NewTimedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, p, times)); err != nil {
+		if err := exp.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, p, times...)); err != nil {
 			t.Error(err)
 		}
 		if err := exp.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if s := exp.Stats(); s.Exported != 1 || s.Dropped() > 0 {
+		if s := exp.Status(); s.Exported != 1 {
 			t.Errorf("%s: %+v, want one exported", service, s)
 		}
 	}

@@ -47,7 +47,7 @@ func TestPull(t *testing.T) {
 func pull(t *testing.T, interval time.Duration) (missing string) {
 	t.Helper()
 	dir := t.TempDir()
-	exp, err := file.New(dir)
+	exp, err := file.New(dir, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func pull(t *testing.T, interval time.Duration) (missing string) {
 		t.Errorf("the spans %v were pulled, want one of each of %d rounds", seen, len(rounds))
 	}
 	t.Logf("pushed in %d windows, and pulled twice: %v", windows, pushed)
-	if got := p.Status(); got.WindowsSkipped != 0 || slices.ContainsFunc(got.Lanes, func(l exporter.LaneStatus) bool { return l.Exported != l.Taken }) {
+	if got := p.Status(); got.WindowsSkipped != 0 || slices.ContainsFunc(got.Lanes, func(l exporter.Status) bool { return l.Exported != l.Taken }) {
 		t.Errorf("Status() = %+v, want no loss", got)
 	}
 	return ""

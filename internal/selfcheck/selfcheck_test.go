@@ -28,7 +28,7 @@ func healthy() *selfcheck.Facts {
 			Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindMutex, exporter.KindBlock, exporter.KindWall},
 			CPUEdges: 100, CPUUnmeasured: 2 * time.Second,
 			Wall:  profiler.WallStatus{Rounds: 110, RoundsSkipped: 890},
-			Lanes: []exporter.LaneStatus{{Name: "store", LastError: errors.New("once"), LastErrorTime: now.Add(-1), LastSuccess: now}},
+			Lanes: []exporter.Status{{Name: "store", LastError: errors.New("once"), LastErrorTime: now.Add(-1), LastSuccess: now}},
 		},
 		MutexFraction: 100, Goroutines: 300,
 		Store: store.Stats{
@@ -222,7 +222,7 @@ func TestHostileNames(t *testing.T) {
 	hostile := strings.Repeat("x\n\x1b[2J\xff", 1000)
 	f.Tracers = []store.Tracer{{Name: hostile, Roots: 1000, Unlabelled: 1000}}
 	f.Profiled = []string{strings.Repeat("é", 5000), "b", "c", "d", "e"}
-	f.Profiler.Lanes = []exporter.LaneStatus{{Name: "file", LastError: errors.New("full\n" + hostile), LastErrorTime: time.Now()}}
+	f.Profiler.Lanes = []exporter.Status{{Name: "file", LastError: errors.New("full\n" + hostile), LastErrorTime: time.Now()}}
 	found := run(f)
 	if len(found) != 3 {
 		t.Errorf("found %+v", found)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/exportertest"
+	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
 // Windows are bounded in bytes, not in samples alone: names and attributes may have any

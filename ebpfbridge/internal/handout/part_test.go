@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 )
 
 // secrets returns a message of several processes. Each field with text has a different
@@ -151,7 +151,7 @@ func TestPartMalformed(t *testing.T) {
 func TestPartOfRecordings(t *testing.T) {
 	for _, load := range []string{"json", "cgo", "kernel", "shared-keyed"} {
 		for _, m := range recorded(t, load) {
-			whole, err := convert.TimedProfiles(m, 1<<30)
+			whole, err := decode.Profiles(m, 1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,11 +166,11 @@ func TestPartOfRecordings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				profiles, err := convert.TimedProfiles(own, 1<<30)
+				profiles, err := decode.Profiles(own, 1<<30)
 				if err != nil {
 					t.Fatal(err)
 				}
-				var of []convert.Timed
+				var of []decode.Timed
 				for _, p := range whole {
 					if v, _ := p.Resource().Set().Value("process.pid"); v.AsInt64() == pid {
 						of = append(of, p)
@@ -182,7 +182,7 @@ func TestPartOfRecordings(t *testing.T) {
 	}
 }
 
-func compareProfiles(t *testing.T, want, got []convert.Timed) {
+func compareProfiles(t *testing.T, want, got []decode.Timed) {
 	t.Helper()
 	if len(want) != len(got) {
 		t.Fatalf("%d profiles, want %d", len(got), len(want))

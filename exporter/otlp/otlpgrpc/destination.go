@@ -6,6 +6,7 @@ package otlpgrpc
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
@@ -18,47 +19,45 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/parts"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 var _ exporter.Destination = (*destination)(nil)
 
-// exportMethod is the only one of OTLP's profiles service. The slim messages
-// come without its stubs.
+// exportMethod is the only method of OTLP's profiles service. The slim messages
+// have no stubs for it.
 const exportMethod = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
-// versionHeader says which state of the signal's development the message is in,
-// as in OTLP/HTTP.
+// versionHeader is the state of the signal's development, as in OTLP/HTTP.
 const versionHeader = "otlp-profiles-development-version"
 
-// connectTime is how long a call waits for a connection that has failed. One that takes
-// longer to come about is there for the next call.
+// connectTime is how long a call waits for a connection that has failed. A slower
+// connection serves the next call.
 const connectTime = 500 * time.Millisecond
 
 // destination makes a call for each profile.
 type destination struct {
-	target string
-	conn   *grpc.ClientConn
-	parts.Splitter
+	target   string
+	conn     *grpc.ClientConn
+	config   settings.Config
 	metadata metadata.MD
 	redactor servertext.Redactor
 	warnings partial.Warnings
 }
 
-func newDestination(c config, conn *grpc.ClientConn, converter *convert.Converter) *destination {
-	md := metadata.New(c.headers)
+func newDestination(c settings.Config, target string, conn *grpc.ClientConn) *destination {
+	md := metadata.New(c.Headers)
 	md.Set(versionHeader, "1")
-	d := &destination{target: c.target, conn: conn, metadata: md, redactor: servertext.NewRedactor(md, nil), Splitter: parts.Splitter{Name: "otlpgrpc", Converter: converter}}
-	return d
+	return &destination{target: target, conn: conn, config: c, metadata: md, redactor: servertext.NewRedactor(md, nil)}
 }
 
 // Send makes one attempt.
 func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
-	request, err := d.Converter.Request(p)
-	if err != nil {
+	request, err := convert.Message(d.config.Convert, p)
+	if err != nil || request == nil {
 		return err
 	}
 	d.reconnect(ctx)
@@ -71,9 +70,8 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean)
 }
 
-// reconnect has a connection that has failed tried now, not when gRPC's own pause is
-// over, and gives it a moment: in that state a call would fail at once, with the error
-// of an attempt that may be minutes old.
+// reconnect retries a failed connection now, not after gRPC's own pause, and waits a
+// moment. Otherwise a call would fail at once, with an error that may be minutes old.
 func (d *destination) reconnect(ctx context.Context) {
 	if d.conn.GetState() != connectivity.TransientFailure {
 		return
@@ -88,28 +86,29 @@ func (d *destination) reconnect(ctx context.Context) {
 func (d *destination) Shutdown(ctx context.Context) error {
 	err := d.conn.Close()
 	d.warnings.Wait(ctx)
-	d.Reporter.Wait(ctx)
 	return err
 }
 
-// cleaned returns the error of a call with a text that is fit for a log.
+// cleaned returns the error of a call, with a text fit for a log.
 func (d *destination) cleaned(err error) error {
 	p := status.Convert(err).Proto() // a copy
 	p.Message = d.redactor.Clean(p.GetMessage())
 	return status.ErrorProto(p)
 }
 
-// classify tells by its code whether an error can be gone later, as OTLP's
-// specification lists them. connected says that there was a server which the
-// request may have reached.
+// classify returns a RetryError for the codes that OTLP's specification lists as retryable.
+// connected is whether a server may have received the request.
 func classify(err error, connected bool) error {
 	s := status.Convert(err)
 	retryInfo := retryInfoOf(s)
 	switch s.Code() {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
 	case codes.ResourceExhausted:
-		// Without RetryInfo the message is too large, or a quota is spent.
-		if retryInfo == nil {
+		// grpc-go's servers have this text for a message that is too large.
+		if strings.Contains(s.Message(), "larger than max") {
+			return &exporter.RetryError{Err: err, Refused: true, TooLarge: true}
+		}
+		if retryInfo == nil { // a quota, perhaps for a month
 			return err
 		}
 	default:

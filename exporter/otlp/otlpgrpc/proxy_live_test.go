@@ -23,17 +23,18 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 )
 
-// certificateKey is the environment variable that tells the process which
-// TestHTTPSProxy starts which certificate the server has.
+// certificateKey is the environment variable with the certificate of the server, for the
+// process that TestHTTPSProxy starts.
 const certificateKey = "SPANPROF_TEST_CERTIFICATE"
 
 // The exporter reaches a server through a proxy of the environment, which
-// resolves the server's name and wants a password. net/http reads the environment
-// once, so that it must be that of another process.
+// resolves the server's name and wants a password. net/http reads the environment once, so
+// this needs another process.
 func TestHTTPSProxy(t *testing.T) {
 	if file := os.Getenv(certificateKey); file != "" {
 		exportThroughProxy(t, file)
@@ -72,15 +73,15 @@ func exportThroughProxy(t *testing.T, certificate string) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem)
-	// The certificate is that of an address.
+	// The certificate is for an address.
 	creds := credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "127.0.0.1"})
-	e := export(t, otlpgrpc.WithEndpoint("collector.invalid:4317"), otlpgrpc.WithTLSCredentials(creds))
+	e := export(t, otlp.WithEndpointURL("collector.invalid:4317"), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(creds)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := e.ForceFlush(ctx); err != nil {
 		t.Error(err)
 	}
-	if s := e.Stats(); s.Exported != 1 || s.Retries != 0 {
+	if s := e.Status(); s.Exported != 1 || s.Retries != 0 {
 		t.Errorf("%+v, want 1 exported at once", s)
 	}
 }

@@ -79,7 +79,7 @@ func TestLanes(t *testing.T) {
 			p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{n, n * 1e7}, Label: labels[i]})
 		}
 		window := exporter.Window{Kind: exporter.KindCPU, Start: ms(start), Duration: time.Second}
-		if err := s.Export(t.Context(), exporter.NewTimedProfile(window, p, times)); err != nil {
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p, times...)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,7 +35,7 @@ type job struct {
 func (j job) do(ctx context.Context) (err error) {
 	ballast := make([]byte, 64<<20) // a service's heap
 	defer runtime.KeepAlive(ballast)
-	exp, err := file.New(j.dir)
+	exp, err := file.New(j.dir, 0, 0)
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (f fault) up(t *testing.T, p protocol, a *attempts, timeout time.Duration) 
 		}
 		b.answer.Store(&answer)
 	}
-	q, err := p.new(proxy.Address(), a, []exporter.QueueOption{exporter.WithTimeout(timeout)})
+	q, err := p.new(proxy.Address(), a, exporter.QueueConfig{Timeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,10 +172,10 @@ func (f fault) passes(t *testing.T, p protocol) {
 	retries := uint64(0)
 	if f.network.End != nettest.Whole {
 		// On a busy machine, an attempt may have no connection yet when its time is over.
-		until(ctx, t, q, "connection that fails", func(exporter.LaneStatus) bool { return proxy.Failed() > 0 })
-		retries = q.Stats().Retries
+		until(ctx, t, q, "connection that fails", func(exporter.Status) bool { return proxy.Failed() > 0 })
+		retries = q.Status().Retries
 	}
-	until(ctx, t, q, "outcome", func(s exporter.LaneStatus) bool { return s.Exported+s.Rejected > 0 || s.Retries > retries })
+	until(ctx, t, q, "outcome", func(s exporter.Status) bool { return s.Exported+s.Lost["rejected"] > 0 || s.Retries > retries })
 	export(t, q, 1, produced)
 	if f.outcome == refused || f.outcome == doubtful {
 		if f.network != (nettest.Fault{}) {
@@ -183,12 +183,12 @@ func (f fault) passes(t *testing.T, p protocol) {
 		}
 		b.answer.Store(nil)
 	}
-	if err := q.ForceFlush(ctx); err != nil {
-		t.Error(err)
+	if err := q.ForceFlush(ctx); (err != nil) != (f.outcome == rejected) {
+		t.Errorf("ForceFlush: %v", err)
 	}
-	s := q.Stats()
+	s := q.Status()
 	switch want := uint64(produced); {
-	case f.outcome == rejected && (s.Rejected != want || s.Retries != 0):
+	case f.outcome == rejected && (s.Lost["rejected"] != want || s.Retries != 0):
 		t.Errorf("%+v, want %d rejected, each after one attempt", s, want)
 	case f.outcome == slow && (s.Exported != want || s.Retries != 0):
 		t.Errorf("%+v, want %d exported, each by one attempt", s, want)
@@ -229,7 +229,7 @@ func (f fault) stays(t *testing.T, p protocol) {
 	b, _, q := f.up(t, p, a, 2*livetest.Most)
 	export(t, q, 0, produced)
 	if f.lost { // on a busy machine, no answer may be lost within a second
-		until(bound, t, q, "lost answer", func(exporter.LaneStatus) bool {
+		until(bound, t, q, "lost answer", func(exporter.Status) bool {
 			taken, _ := b.delivered()
 			return len(taken) > 0
 		})
@@ -246,14 +246,14 @@ func (f fault) stays(t *testing.T, p protocol) {
 	}
 	a.end()
 
-	s := q.Stats()
-	if s.Taken != produced || s.Exported+s.Dropped() != produced || s.Waiting != 0 {
+	s := q.Status()
+	if s.Taken != produced || s.Exported+lost(s) != produced || s.Waiting != 0 {
 		t.Errorf("the account does not add up: %+v", s)
 	}
 	// After an answer of the last moment, the error counts profiles that were delivered. A
 	// profile that was rejected before Shutdown is in no error.
 	ended := errors.Is(err, context.DeadlineExceeded)
-	if s.Unsent > 0 && !ended || s.Dropped() == 0 && err != nil && !ended {
+	if s.Lost["unsent"] > 0 && !ended || lost(s) == 0 && err != nil && !ended {
 		t.Errorf("Shutdown: %v, with %+v", err, s)
 	}
 	f.settle(bound, t, b, q, a)
@@ -271,14 +271,14 @@ func (f fault) settle(ctx context.Context, t *testing.T, b *backend, q queue, a 
 		}
 	}
 	// The answer may have come at the moment at which Shutdown gave up.
-	until(ctx, t, q, "delivery in the account", func(s exporter.LaneStatus) bool { return s.Exported >= said })
-	s := q.Stats()
+	until(ctx, t, q, "delivery in the account", func(s exporter.Status) bool { return s.Exported >= said })
+	s := q.Status()
 	taken, _ := b.delivered()
 	wantTaken(t, taken, uint64(len(taken)), s)
 	if s.Exported != said {
 		t.Errorf("the client has heard of %d that were taken, the account says %+v", said, s)
 	}
-	if f.lost && (said != 0 || len(taken) == 0 || s.Unsent != produced) {
+	if f.lost && (said != 0 || len(taken) == 0 || s.Lost["unsent"] != produced) {
 		t.Errorf("%d were taken, %d answers arrived, the account says %+v", len(taken), said, s)
 	}
 	var unsaid uint64
@@ -302,14 +302,14 @@ func (f fault) settle(ctx context.Context, t *testing.T, b *backend, q queue, a 
 			t.Errorf("%s was taken %d times without an answer, by %d attempts that had none", id, n, unheard)
 		}
 	}
-	if got := s.Dropped() - (produced - uint64(len(taken))); got != unsaid {
+	if got := lost(s) - (produced - uint64(len(taken))); got != unsaid {
 		t.Errorf("%d are said to be lost and have arrived, want %d: %+v", got, unsaid, s)
 	}
 }
 
 // wantTaken checks that the backend has as many profiles as that, of those that were
 // exported.
-func wantTaken(t *testing.T, taken map[string]int, want uint64, s exporter.LaneStatus) {
+func wantTaken(t *testing.T, taken map[string]int, want uint64, s exporter.Status) {
 	t.Helper()
 	if uint64(len(taken)) != want {
 		t.Errorf("the backend has %d, the account says %+v", len(taken), s)

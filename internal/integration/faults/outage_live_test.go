@@ -32,7 +32,7 @@ type outage struct {
 // Two more pauses are longer than the time that is left. A machine that is too busy for the
 // first may have the time for the second.
 var outages = []outage{
-	{6, 5 * time.Second}, // 0.1 + 0.2 + ... + 3.2 s, and the next pause is of 6.4 s
+	{6, 5 * time.Second}, // the next pause is of 5 s
 	{7, 10 * time.Second},
 }
 
@@ -63,13 +63,13 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 	t.Helper()
 	const n = 10
 	b, proxy := behindProxy(t, p)
-	q, err := p.new(proxy.Address(), nil, nil)
+	q, err := p.new(proxy.Address(), nil, exporter.QueueConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	set(t, proxy, nettest.Fault{Refused: true})
 	export(t, q, 0, 1)
-	until(ctx, t, q, "outage", func(s exporter.LaneStatus) bool { return s.Retries >= o.retries })
+	until(ctx, t, q, "outage", func(s exporter.Status) bool { return s.Retries >= o.retries })
 	export(t, q, 1, n)
 
 	var requests atomic.Int32
@@ -85,15 +85,15 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 	defer cancel()
 	err = deliver(q, left)
 	got, _ := b.delivered()
-	s := q.Stats()
+	s := q.Status()
 	t.Logf("%d of %d delivered, %s: %v", len(got), n, p.name, err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// Profiles that were not delivered in time are counted as lost, or wait.
-		if s.Exported+s.Dropped()+uint64(s.Waiting) != n {
+		if s.Exported+lost(s)+uint64(s.Waiting) != n {
 			t.Errorf("%v; %+v", err, s)
 		}
 		err = fmt.Errorf("%d of %d delivered: %w; %+v", len(got), n, err, s)
-	} else if err != nil || len(got) != n || s.Exported != n || s.Dropped() != 0 {
+	} else if err != nil || len(got) != n || s.Exported != n || lost(s) != 0 {
 		t.Errorf("%d of %d delivered; %v; %+v", len(got), n, err, s)
 	}
 	// The next one begins anew.

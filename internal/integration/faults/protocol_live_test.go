@@ -27,7 +27,7 @@ import (
 // queue is an exporter across a network.
 type queue interface {
 	exporter.Exporter
-	Stats() exporter.LaneStatus
+	Status() exporter.Status
 }
 
 // protocol is one of those by which profiles travel.
@@ -36,26 +36,26 @@ type protocol struct {
 	grpc bool
 	// new returns an exporter for the server at address. Its attempts are seen by a,
 	// unless that is nil.
-	new func(address string, a *attempts, opts []exporter.QueueOption) (queue, error)
+	new func(address string, a *attempts, c exporter.QueueConfig) (queue, error)
 }
 
 var protocols = []protocol{
-	{name: "pyroscope", new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
-		all := []pyroscope.Option{pyroscope.WithQueue(opts...)}
+	{name: "pyroscope", new: func(address string, a *attempts, c exporter.QueueConfig) (queue, error) {
+		all := []pyroscope.Option{pyroscope.WithQueue(c)}
 		if a != nil {
 			all = append(all, pyroscope.WithHTTPClient(&http.Client{Transport: a}))
 		}
 		return pyroscope.New("http://"+address, all...)
 	}},
-	{name: "otlp", new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
-		all := []otlp.Option{otlp.WithEndpoint(address), otlp.WithInsecure(), otlp.WithQueue(opts...)}
+	{name: "otlp", new: func(address string, a *attempts, c exporter.QueueConfig) (queue, error) {
+		all := []otlp.Option{otlp.WithEndpointURL("http://" + address + "/v1development/profiles"), otlp.WithQueue(c)}
 		if a != nil {
 			all = append(all, otlp.WithHTTPClient(&http.Client{Transport: a}))
 		}
 		return otlp.New(all...)
 	}},
-	{name: "otlpgrpc", grpc: true, new: func(address string, a *attempts, opts []exporter.QueueOption) (queue, error) {
-		all := []otlpgrpc.Option{otlpgrpc.WithEndpoint(address), otlpgrpc.WithInsecure(), otlpgrpc.WithQueue(opts...)}
+	{name: "otlpgrpc", grpc: true, new: func(address string, a *attempts, c exporter.QueueConfig) (queue, error) {
+		all := []otlp.Option{otlp.WithEndpointURL("http://" + address), otlp.WithQueue(c)}
 		if a != nil {
 			all = append(all, otlpgrpc.WithDialOptions(grpc.WithUnaryInterceptor(a.invoke)))
 		}
@@ -100,15 +100,23 @@ func newProfile(id string) *exporter.Profile {
 }
 
 // until waits until is returns true for the account of q, or ctx ends.
-func until(ctx context.Context, t *testing.T, q queue, what string, is func(exporter.LaneStatus) bool) {
+func until(ctx context.Context, t *testing.T, q queue, what string, is func(exporter.Status) bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for s := q.Stats(); !is(s); s = q.Stats() {
+	for s := q.Status(); !is(s); s = q.Status() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			t.Fatalf("no %s in time: %+v", what, s)
 		}
 	}
+}
+
+// lost returns the number of lost profiles.
+func lost(s exporter.Status) (n uint64) {
+	for _, lost := range s.Lost {
+		n += lost
+	}
+	return n
 }

@@ -152,7 +152,7 @@ func TestTimes(t *testing.T) {
 	for counted, times := range map[bool][][]int64{false: {{9 * second, 1 * second, 5 * second}, {2 * second}, {3 * second, 4 * second}}, true: {{9 * second}, {2 * second}, nil}} {
 		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
 		r := NewRoom(64<<20, nil)
-		export(t, r, exporter.NewTimedProfile(w, p, times))
+		export(t, r, exporter.NewParsedProfile(w, p, times...))
 		var want []int64
 		for _, i := range []int{0, 2} {
 			want = append(want, times[i]...)
@@ -181,7 +181,7 @@ func TestManyTimes(t *testing.T) {
 	w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
 	r := NewRoom(64<<20, nil)
 	p := profileOf(row{"f", int64(len(many)), labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")})
-	export(t, r, exporter.NewTimedProfile(w, p, [][]int64{many, {5}}))
+	export(t, r, exporter.NewParsedProfile(w, p, [][]int64{many, {5}}...))
 	v := r.View()
 	list := v.CPUTimes(1, 0, length)
 	cpu := int64(0)

@@ -35,7 +35,7 @@ const (
 type run struct {
 	id, build string // empty if unknown
 	recording source.Recording
-	files     *file.Exporter
+	files     exporter.Exporter
 	// last are the newest profiles that count since the process began.
 	last map[exporter.Kind]*profile.Profile
 }
@@ -150,7 +150,7 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 	if err := r.recording.Write(dir); err != nil {
 		return nil, err
 	}
-	if r.files, err = file.New(dir, file.WithMaxBytes(t.MaxBytes), file.WithMaxAge(forever)); err != nil {
+	if r.files, err = file.New(dir, t.MaxBytes, forever); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -1,8 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package partial reads what a server says of a request that it has taken, in
-// whole or in part.
+// Package partial reads the partial success in the response to an accepted request.
 package partial
 
 import (
@@ -14,9 +13,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// Warnings reports, through otel.Handle, what a server has to say about requests
-// that it has taken. It does not wait for the handler, which may use the
-// exporter.
+// Warnings reports warnings in responses through otel.Handle. It does not wait for the
+// handler, which may use the exporter.
 type Warnings struct {
 	reporter report.Reporter
 }
@@ -24,13 +22,13 @@ type Warnings struct {
 // Check returns an error if the server has rejected profiles of the request. It
 // is permanent: OTLP forbids to repeat such a request. clean makes the server's text
 // fit for a log.
-func (w *Warnings) Check(who string, r *collectorpb.ExportProfilesServiceResponse, clean func(string) string) error {
+func (w *Warnings) Check(server string, r *collectorpb.ExportProfilesServiceResponse, clean func(string) string) error {
 	p := r.GetPartialSuccess()
 	switch {
 	case p.GetRejectedProfiles() > 0:
-		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", who, p.GetRejectedProfiles(), clean(p.GetErrorMessage()))
+		return fmt.Errorf("%s: partial success: %d profile(s) rejected: %s", server, p.GetRejectedProfiles(), clean(p.GetErrorMessage()))
 	case p.GetErrorMessage() != "":
-		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", who, clean(p.GetErrorMessage())))
+		w.reporter.Report(fmt.Errorf("%s: profiles taken, with a warning: %s", server, clean(p.GetErrorMessage())))
 	}
 	return nil
 }

@@ -1,0 +1,96 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+
+	"github.com/google/pprof/profile"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/split"
+)
+
+// Config has the options of the exporters. The zero value has the defaults.
+type Config struct {
+	// SpanIDAttributes sends ids of spans as attributes too, not only as Links.
+	SpanIDAttributes bool
+	// CPUTime sends CPU profiles with both sample types.
+	CPUTime bool
+	// Timestamps sends when samples were taken.
+	Timestamps bool
+}
+
+const (
+	// maxBytes bounds a message, uncompressed. gRPC servers take 4 MiB by default. The
+	// rest is for processors that add attributes.
+	maxBytes = 4<<20 - 64<<10
+	// maxSamples is the limit of Pyroscope.
+	maxSamples = 16_000
+	// maxStored bounds the pprof forms, uncompressed, that Pyroscope makes of a message:
+	// one for each type of sample. It never takes more than its
+	// -distributor.ingestion-burst-size-mb at once.
+	maxStored = 2_000_000 - 64<<10
+)
+
+// Message returns the message of p, or nil for a profile without samples, which some servers
+// refuse. If it is larger than servers take by default, the error is a RetryError that is
+// TooLarge. Other errors describe why p is no valid pprof profile.
+func Message(c Config, p *exporter.Profile) (*collectorpb.ExportProfilesServiceRequest, error) {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return nil, fmt.Errorf("convert: %w", err)
+	}
+	if len(parsed.Sample) == 0 {
+		return nil, nil
+	}
+	pprof, err := p.Pprof()
+	if err != nil {
+		return nil, fmt.Errorf("convert: %w", err)
+	}
+	m, err := request(c, p, parsed)
+	if err != nil {
+		return nil, err
+	}
+	types := len(m.ResourceProfiles[0].ScopeProfiles[0].Profiles)
+	stored, size := int64(types)*split.UncompressedSize(pprof), proto.Size(m)
+	if n := len(parsed.Sample); n > 1 && (n > maxSamples || stored > maxStored || size > maxBytes) {
+		return nil, &exporter.RetryError{
+			Err:      fmt.Errorf("convert: a message of %d samples and %d bytes is larger than servers take by default", n, size),
+			Refused:  true,
+			TooLarge: true,
+		}
+	}
+	return m, nil
+}
+
+// request returns the message of p, and changes nothing of p.
+func request(c Config, p *exporter.Profile, parsed *profile.Profile) (*collectorpb.ExportProfilesServiceRequest, error) {
+	// A Profile from a parsed form has not been checked yet.
+	if err := parsed.CheckValid(); err != nil {
+		return nil, fmt.Errorf("convert: %s profile: %w", p.Kind(), err)
+	}
+	return newEncoder(c, p, parsed).request(), nil
+}
+
+// derivesCPUTime reports whether p is a CPU profile of runtime/pprof: the time of every
+// sample is its count times the period.
+func derivesCPUTime(p *profile.Profile) bool {
+	if len(p.SampleType) != 2 || !isType(p.SampleType[0], "samples", "count") ||
+		!isType(p.SampleType[1], "cpu", "nanoseconds") || !isType(p.PeriodType, "cpu", "nanoseconds") {
+		return false
+	}
+	for _, s := range p.Sample {
+		if s.Value[1] != s.Value[0]*p.Period {
+			return false
+		}
+	}
+	return true
+}
+
+func isType(t *profile.ValueType, name, unit string) bool {
+	return t != nil && t.Type == name && t.Unit == unit
+}

@@ -1,0 +1,225 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
+)
+
+var window = exporter.Window{
+	Kind:     exporter.KindCPU,
+	Start:    time.Unix(1_790_000_000, 5),
+	Duration: 10 * time.Second,
+	Resource: resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.Int("process.pid", 42)),
+}
+
+// request returns the message of p after it has checked it.
+func request(t testing.TB, p *exporter.Profile, opts ...convert.Config) *collectorpb.ExportProfilesServiceRequest {
+	t.Helper()
+	m, err := convert.Message(append(opts, convert.Config{})[0], p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conformance.Check(m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const (
+	traceID = "0123456789abcdef0123456789abcdef"
+	spanID  = "fedcba9876543210"
+)
+
+// cpuProfile returns one like Go's: a sample of a span, with an inlined call,
+// and one of C code.
+func cpuProfile() *profile.Profile {
+	self, err := os.Executable()
+	if err != nil {
+		self = "/bin/app"
+	}
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x2000, File: self, BuildID: "c89b1120", HasFunctions: true}
+	main := &profile.Function{ID: 1, Name: "main.main", SystemName: "main.main", Filename: "main.go", StartLine: 3}
+	inlined := &profile.Function{ID: 2, Name: "main.inlined", SystemName: "main.inlined", Filename: "main.go", StartLine: 9}
+	located := &profile.Location{ID: 1, Mapping: m, Address: 0x1234, Line: []profile.Line{{Function: inlined, Line: 10}, {Function: main, Line: 4}}}
+	c := &profile.Location{ID: 2, Mapping: m, Address: 0x1300}
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     1e7,
+		Mapping:    []*profile.Mapping{m},
+		Function:   []*profile.Function{main, inlined},
+		Location:   []*profile.Location{located, c},
+		Sample: []*profile.Sample{
+			{Location: []*profile.Location{located}, Value: []int64{3, 3e7}, Label: map[string][]string{
+				"trace_id": {traceID}, "span_id": {spanID}, "profile_id": {spanID}, "span_name": {"GET /"},
+			}},
+			{Location: []*profile.Location{c}, Value: []int64{1, 1e7}},
+		},
+	}
+}
+
+// attributes returns the attributes with these indices as key=value.
+func attributes(m *collectorpb.ExportProfilesServiceRequest, indices []int32) []string {
+	var texts []string
+	for _, i := range indices {
+		a := m.Dictionary.AttributeTable[i]
+		v := a.Value.GetStringValue()
+		if a.Value.GetBoolValue() {
+			v = "true"
+		}
+		texts = append(texts, m.Dictionary.StringTable[a.KeyStrindex]+"="+v)
+	}
+	return texts
+}
+
+func profilesOf(m *collectorpb.ExportProfilesServiceRequest) []*profilespb.Profile {
+	return m.ResourceProfiles[0].ScopeProfiles[0].Profiles
+}
+
+func TestMessage(t *testing.T) {
+	m := request(t, exporter.NewParsedProfile(window, cpuProfile()))
+	d := m.Dictionary
+	text := func(i int32) string { return d.StringTable[i] }
+
+	profiles := profilesOf(m)
+	if len(profiles) != 1 {
+		t.Fatalf("%d profiles, want samples/count alone", len(profiles))
+	}
+	p := profiles[0]
+	if text(p.SampleType.TypeStrindex) != "samples" || text(p.PeriodType.UnitStrindex) != "nanoseconds" || p.Period != 1e7 ||
+		p.TimeUnixNano != uint64(window.Start.UnixNano()) || p.DurationNano != uint64(window.Duration) {
+		t.Errorf("got %v", p)
+	}
+	s := p.Samples[0]
+	if diff := cmp.Diff([]int64{3}, s.Values); diff != "" {
+		t.Error(diff)
+	}
+	if link := d.LinkTable[s.LinkIndex]; string(link.SpanId) != "\xfe\xdc\xba\x98\x76\x54\x32\x10" || len(link.TraceId) != 16 {
+		t.Errorf("link %v", link)
+	}
+	if diff := cmp.Diff([]string{"span_name=GET /"}, attributes(m, s.AttributeIndices)); diff != "" {
+		t.Errorf("attributes of the sample: %s", diff)
+	}
+	l := d.LocationTable[d.StackTable[s.StackIndex].LocationIndices[0]]
+	if f := d.FunctionTable[l.Lines[0].FunctionIndex]; text(f.NameStrindex) != "main.inlined" || f.StartLine != 9 || l.Lines[0].Line != 10 {
+		t.Errorf("first line %v of %v, want the inlined function", l.Lines[0], f)
+	}
+	if diff := cmp.Diff([]string{"profile.frame.type=go"}, attributes(m, l.AttributeIndices)); diff != "" {
+		t.Errorf("attributes of the location: %s", diff)
+	}
+	c := d.LocationTable[d.StackTable[p.Samples[1].StackIndex].LocationIndices[0]]
+	if diff := cmp.Diff([]string{"profile.frame.type=native"}, attributes(m, c.AttributeIndices)); diff != "" {
+		t.Errorf("attributes of C's location: %s", diff)
+	}
+	ofMapping := attributes(m, d.MappingTable[l.MappingIndex].AttributeIndices)
+	if runtime.GOOS == "linux" && !slices.ContainsFunc(ofMapping, func(a string) bool {
+		return strings.HasPrefix(a, "process.executable.build_id.htlhash=") && len(a) == len("process.executable.build_id.htlhash=")+32
+	}) {
+		t.Errorf("no htlhash of the program in %q", ofMapping)
+	}
+	for _, want := range []string{"process.executable.build_id.gnu=c89b1120", "pprof.mapping.has_functions=true"} {
+		if !slices.Contains(ofMapping, want) {
+			t.Errorf("no %s in %q", want, ofMapping)
+		}
+	}
+	if name := m.ResourceProfiles[0].Resource.Attributes[len(window.Resource.Attributes())-1]; name.Key == "" {
+		t.Errorf("resource attribute without a key: %v", name)
+	}
+}
+
+func TestSpanIDs(t *testing.T) {
+	all := []string{"profile_id=" + spanID, "span_id=" + spanID, "span_name=GET /", "trace_id=" + traceID}
+	for both, want := range map[bool][]string{false: {"span_name=GET /"}, true: all} {
+		m := request(t, exporter.NewParsedProfile(window, cpuProfile()), convert.Config{SpanIDAttributes: both})
+		if got := len(m.Dictionary.LinkTable) - 1; got != 1 {
+			t.Errorf("%d links, want 1", got)
+		}
+		if diff := cmp.Diff(want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A profile_id of the user's own is not the span's, and has to be sent.
+func TestProfileIDOfItsOwn(t *testing.T) {
+	p := cpuProfile()
+	p.Sample[0].Label["profile_id"] = []string{"order-4711"}
+	m := request(t, exporter.NewParsedProfile(window, p))
+	if diff := cmp.Diff([]string{"profile_id=order-4711", "span_name=GET /"}, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCPUTime(t *testing.T) {
+	if n := len(profilesOf(request(t, exporter.NewParsedProfile(window, cpuProfile()), convert.Config{CPUTime: true}))); n != 2 {
+		t.Errorf("%d profiles, want 2", n)
+	}
+	p := cpuProfile()
+	p.Sample[0].Value[1]++ // no profile of Go's: both are needed
+	if n := len(profilesOf(request(t, exporter.NewParsedProfile(window, p)))); n != 2 {
+		t.Errorf("%d profiles, want 2", n)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	invalid := cpuProfile()
+	invalid.Sample[0].Value = nil
+	for want, p := range map[string]*exporter.Profile{
+		"parse cpu profile":     exporter.NewProfile(window, []byte("no profile")),
+		"cpu profile: mismatch": exporter.NewParsedProfile(window, invalid),
+	} {
+		if _, err := convert.Message(convert.Config{}, p); err == nil || !strings.HasPrefix(err.Error(), "convert: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("Request: %v, want %q", err, want)
+		}
+	}
+}
+
+// Larger messages than servers take are errors that make the queue halve the profile.
+func TestTooLarge(t *testing.T) {
+	for name, test := range map[string]struct {
+		samples, label int
+		want           bool
+	}{
+		"few":                 {1000, 10, false},
+		"samples":             {16_001, 0, true},
+		"bytes":               {100, 50_000, true},
+		"one sample of bytes": {1, 5_000_000, false},
+	} {
+		p := cpuProfile()
+		s := *p.Sample[1]
+		p.Sample = nil
+		for i := range test.samples {
+			own := s
+			own.Label = map[string][]string{"key": {strings.Repeat("x", test.label) + strconv.Itoa(i)}}
+			p.Sample = append(p.Sample, &own)
+		}
+		_, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, p))
+		retry, _ := errors.AsType[*exporter.RetryError](err)
+		if got := retry != nil && retry.TooLarge; got != test.want || err != nil && !got {
+			t.Errorf("%s: %v, want too large: %t", name, err, test.want)
+		}
+	}
+	if m, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, &profile.Profile{})); m != nil || err != nil {
+		t.Errorf("a message for no samples: %v, %v", m, err)
+	}
+}

@@ -1,0 +1,39 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package convert encodes profiles as messages of OTLP's profiles signal
+// (v1development), for the exporters of OTLP/HTTP and OTLP/gRPC.
+//
+// # The message of a pprof profile
+//
+// One [exporter.Profile] becomes one request, with one resource and one scope.
+// OTLP has one sample type in a profile, so pprof's heap profile becomes
+// four profiles, which share their stacks. In Go's CPU profiles the second column is
+// the first times the period: only samples/count is sent by default, because a backend
+// that derives the time from the period would count it twice.
+//
+// The labels trace_id and span_id become a Link, OTLP's relation of a sample to its
+// span. All other labels become attributes of the sample under their own names.
+//
+// profile.frame.type is not in pprof. It is go for functions of .go files and Go's assembly.
+// It is kernel for the mappings of the kernel, and native for frames with only an address. For other languages it is derived from the name of the source file.
+//
+// OTLP has no field for comments and the order of the sample types. They are attributes by
+// OpenTelemetry's semantic conventions (the namespace pprof). Two facts are
+// attributes of the scope: spanprof.profile.kind is the profile's kind. With
+// spanprof.link.profile_id every Link also replaces the label profile_id, which is the span's
+// id then.
+//
+// # What is lost
+//
+//   - mappings, locations and functions without samples;
+//   - the label ended_span_id, unless ids are attributes too;
+//   - the ids of the tables, which are numbered again;
+//   - bytes that are not UTF-8, which protobuf refuses: they become U+FFFD, and labels
+//     with keys that become equal are one;
+//   - the lack of a period type: the first sample type takes its place;
+//   - the times within pprof, if the profile's window has a start.
+//
+// encoder.go walks a profile and fills the tables of dictionary.go. labels.go decides
+// between Links and attributes.
+package convert

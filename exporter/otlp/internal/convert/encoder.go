@@ -1,0 +1,183 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/binary"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// encoder makes the message of one profile.
+type encoder struct {
+	config  Config
+	profile *exporter.Profile
+	pprof   *profile.Profile
+	dict    *dictionary
+	labels  labelEncoder
+
+	mappings  map[*profile.Mapping]int32
+	locations map[*profile.Location]int32
+	buf       []byte // the key of a location or stack
+}
+
+func newEncoder(c Config, p *exporter.Profile, pprof *profile.Profile) *encoder {
+	dict := newDictionary()
+	return &encoder{
+		config:    c,
+		profile:   p,
+		pprof:     pprof,
+		dict:      dict,
+		labels:    newLabelEncoder(c.SpanIDAttributes, dict, pprof),
+		mappings:  make(map[*profile.Mapping]int32, len(pprof.Mapping)),
+		locations: make(map[*profile.Location]int32, len(pprof.Location)),
+	}
+}
+
+func (e *encoder) request() *collectorpb.ExportProfilesServiceRequest {
+	e.addMappings()
+	res := e.profile.Resource()
+	return &collectorpb.ExportProfilesServiceRequest{
+		ResourceProfiles: []*profilespb.ResourceProfiles{{
+			Resource:  &resourcepb.Resource{Attributes: keyValues(res.Attributes())},
+			SchemaUrl: validUTF8(res.SchemaURL()),
+			ScopeProfiles: []*profilespb.ScopeProfiles{{
+				Scope:     e.scope(),
+				SchemaUrl: semconv.SchemaURL,
+				Profiles:  e.profiles(),
+			}},
+		}},
+		Dictionary: e.dict.tables,
+	}
+}
+
+// scope lists all sample types of the pprof profile, also one that is not sent. A decoder
+// can then restore it.
+func (e *encoder) scope() *commonpb.InstrumentationScope {
+	order := make([]int, len(e.pprof.SampleType))
+	for i := range order {
+		order[i] = i
+	}
+	attrs := []attribute.KeyValue{
+		kindKey.String(string(e.profile.Kind())),
+		semconv.PprofScopeSampleTypeOrder(order...),
+	}
+	if t := e.pprof.DefaultSampleType; t != "" {
+		attrs = append(attrs, semconv.PprofScopeDefaultSampleType(t))
+	}
+	if e.labels.linkHasProfileID {
+		attrs = append(attrs, linkProfileIDKey.Bool(true))
+	}
+	return &commonpb.InstrumentationScope{Name: scopeName, Attributes: keyValues(attrs)}
+}
+
+// profiles returns one profile for each column of values that is sent.
+func (e *encoder) profiles() []*profilespb.Profile {
+	columns := len(e.pprof.SampleType)
+	if !e.config.CPUTime && derivesCPUTime(e.pprof) {
+		columns = 1
+	}
+	n := len(e.pprof.Sample)
+	samples := make([]profilespb.Sample, columns*n)
+	values := make([]int64, columns*n)
+	profiles := make([]*profilespb.Profile, columns)
+	attributes := e.profileAttributes()
+	for c := range profiles {
+		profiles[c] = e.header(c, attributes)
+		profiles[c].Samples = make([]*profilespb.Sample, n)
+	}
+	stamps, times := make([][]uint64, n), e.profile.SampleTimes()
+	for i, s := range e.pprof.Sample {
+		stack := e.stack(s.Location)
+		link, attributes := e.labels.encode(s)
+		if e.config.Timestamps && times != nil {
+			stamps[i] = timestamps(times[i])
+		}
+		for c, p := range profiles {
+			sample, value := &samples[c*n+i], values[c*n+i:][:1:1]
+			value[0] = s.Value[c]
+			sample.StackIndex, sample.LinkIndex = stack, link
+			sample.AttributeIndices, sample.Values = attributes, value
+			p.Samples[i] = sample
+		}
+	}
+	for c, p := range profiles {
+		if !countsTimestamps(e.pprof.Sample, stamps, c) {
+			continue
+		}
+		for i, sample := range p.Samples {
+			sample.Values, sample.TimestampsUnixNano = nil, stamps[i]
+		}
+	}
+	return profiles
+}
+
+// header returns the profile of a column without its samples.
+func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
+	sampleType := e.pprof.SampleType[column]
+	periodType := e.pprof.PeriodType
+	if periodType == nil || isType(periodType, "", "") {
+		periodType = sampleType // Pyroscope and others name the profile by it.
+	}
+	// runtime/pprof's heap profiles have the time at the end of the window, and
+	// no duration: the window takes precedence.
+	start, duration := e.profile.Start().UnixNano(), e.profile.Duration().Nanoseconds()
+	if e.profile.Start().IsZero() {
+		start, duration = e.pprof.TimeNanos, e.pprof.DurationNanos
+	}
+	return &profilespb.Profile{
+		SampleType:       e.dict.valueType(sampleType.Type, sampleType.Unit),
+		TimeUnixNano:     uint64(start),
+		DurationNano:     uint64(duration),
+		PeriodType:       e.dict.valueType(periodType.Type, periodType.Unit),
+		Period:           e.pprof.Period,
+		AttributeIndices: attributes,
+	}
+}
+
+func (e *encoder) profileAttributes() []int32 {
+	var indices []int32
+	add := func(kv attribute.KeyValue) { indices = append(indices, e.dict.attribute(kv, "")) }
+	if c := e.pprof.Comments; len(c) > 0 {
+		add(semconv.PprofProfileComment(c...))
+	}
+	if s := e.pprof.DocURL; s != "" {
+		add(semconv.PprofProfileDocURL(s))
+	}
+	if s := e.pprof.DropFrames; s != "" {
+		add(semconv.PprofProfileDropFrames(s))
+	}
+	if s := e.pprof.KeepFrames; s != "" {
+		add(semconv.PprofProfileKeepFrames(s))
+	}
+	return indices
+}
+
+// stack returns the index of a stack, leaf first as in pprof.
+func (e *encoder) stack(locations []*profile.Location) int32 {
+	indices := make([]int32, len(locations))
+	for i, l := range locations {
+		indices[i] = e.location(l)
+	}
+	key := e.buf[:0]
+	for _, i := range indices {
+		key = binary.AppendUvarint(key, uint64(i))
+	}
+	e.buf = key
+	if i, ok := e.dict.stacks[string(key)]; ok {
+		return i
+	}
+	i := int32(len(e.dict.tables.StackTable))
+	e.dict.tables.StackTable = append(e.dict.tables.StackTable, &profilespb.Stack{LocationIndices: indices})
+	e.dict.stacks[string(key)] = i
+	return i
+}
