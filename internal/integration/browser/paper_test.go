@@ -52,7 +52,7 @@ func TestPaper(t *testing.T) {
 			{
 				`.bynames tbody tr:has(a)`,
 				[]string{`[data-by=cpu]`, `[data-by=self]`, `[data-by=waits]`, `[data-by=spans]`, `[data-by=errors]`, `[data-by=p50]`, `[data-by=p95]`, `[data-by=max]`, `a.name`},
-				`(?m)^ *` + figure + ` +` + figure + ` +` + figure + ` +([0-9]+) +([0-9]+) +` + figure + ` +` + figure + ` +` + figure + ` +[▁-█ ]+ (.*)$`,
+				`(?m)^ *` + figure + ` +` + figure + ` +` + figure + ` +([0-9]+) +([0-9]+) +` + figure + ` +` + figure + ` +` + figure + `  (.*)$`,
 			},
 		}, []string{`h1`, `.tools [role=status]`, `.bynames [aria-sort=descending]`, `.bynames tbody th`, `.bynames tbody .num`}},
 		{"span", ofName, []string{`[value=slowest]`, `.spans a.name`}, `.graph canvas`, []figures{
