@@ -72,7 +72,7 @@ var _ sdktrace.SpanProcessor = (*Intake)(nil)
 func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intake {
 	i := &Intake{room: room, all: all}
 	switch {
-	case fraction <= 0:
+	case 1-fraction >= 1: // also of a fraction that is too small for a float
 		room.least = math.MaxUint64
 	case fraction < 1:
 		room.least = uint64((1 - fraction) * (1 << 63) * 2)

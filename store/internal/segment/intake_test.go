@@ -85,7 +85,7 @@ func TestIntakeNeverWaits(t *testing.T) {
 
 // Spans of other traces than the fraction are not listed, and count by name.
 func TestIntakeSampling(t *testing.T) {
-	for fraction, want := range map[float64][2]int64{0: {0, 0}, 0.25: {180, 320}, 1: {1000, 1000}} {
+	for fraction, want := range map[float64][2]int64{0: {0, 0}, 1e-17: {0, 0}, 0.25: {180, 320}, 1: {1000, 1000}} {
 		i, tracer := newIntake(fraction, false)
 		for range 1000 {
 			_, s := tracer.Start(t.Context(), "GET")
