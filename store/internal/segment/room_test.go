@@ -336,3 +336,16 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("%d samples are of unseen spans, want those of 5 and 6", n)
 	}
 }
+
+// The coverage of this process is known after any number of earlier ones.
+func TestCoverageAfterMany(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for n := range 3 * maxServices {
+		r.profiledBy(&window{service: "a", end: length}, &Process{PID: n})
+	}
+	export(t, r, windowOf(0, exporter.KindCPU, profileOf(row{"f", 1, nil})))
+	s := Span{Ended: Ended{Service: "a", Duration: second}}
+	if c, _, known := r.View().Coverage(&s); c != Whole || !known || len(r.profiles) != maxServices+1 {
+		t.Errorf("%v, %t, %d services", c, known, len(r.profiles))
+	}
+}

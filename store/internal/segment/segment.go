@@ -275,7 +275,7 @@ func (r *Room) profiledBy(w *window, process *Process) {
 	key := serviceKey{w.name(), process}
 	p, ok := r.profiles[key]
 	switch {
-	case !ok && len(r.profiles) == maxServices:
+	case !ok && (process != nil && len(r.profiles) >= maxServices || len(r.profiles) == 2*maxServices):
 		return
 	case !ok, w.end < p.until-maxOvertaken: // the clock was set back
 		p.until = w.end
