@@ -205,8 +205,14 @@ func TestTooLarge(t *testing.T) {
 	}
 	export(t, r, large(10), large(1000))
 	before := r.Bytes()
-	if err := r.Export(large(4000)); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
-		t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+	numbers := profileOf(row{"main;f", 1, nil})
+	for i := range int64(200_000) {
+		numbers.Sample = append(numbers.Sample, &profile.Sample{Value: numbers.Sample[0].Value, NumLabel: map[string][]int64{"bytes": {i, i + 1}}})
+	}
+	for _, p := range []*exporter.Profile{large(4000), windowOf(0, exporter.KindCPU, numbers)} {
+		if err := r.Export(p); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
+			t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+		}
 	}
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
@@ -214,7 +220,7 @@ func TestTooLarge(t *testing.T) {
 	if n := len(r.View().Windows(math.MinInt64, 0)); n != 2 {
 		t.Errorf("%d windows, want 2", n)
 	}
-	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 1 || c.ParseErrors != 1 {
+	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 2 || c.ParseErrors != 1 {
 		t.Errorf("%+v", c)
 	}
 }
