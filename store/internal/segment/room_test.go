@@ -355,3 +355,20 @@ func TestCoverageAfterMany(t *testing.T) {
 		t.Errorf("%v, %t, %d services", c, known, len(r.profiles))
 	}
 }
+
+// Windows of a segment may differ in length. No sample of a span is in neither sum.
+func TestShortWindow(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	window := func(start, length, samples int64) {
+		export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, start), Duration: time.Duration(length)}, profileOf(row{"f", samples, labels("span_id", ident.Key(7).String())})))
+	}
+	r.End(Ended{ID: 7, Name: "GET", Start: 100 * second, Duration: 5 * second, LocalRoot: true})
+	window(95*second, length, 3)
+	r.seal()
+	export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(108, 0), Duration: time.Second / 2}, profileOf(row{"f", 1, nil})))
+	window(109*second, length, 5)
+	r.seal()
+	if s, _ := r.View().Find(7); s.CPU != 8*tick || s.AfterEnd != 0 {
+		t.Errorf("%+v", s.Sums)
+	}
+}
