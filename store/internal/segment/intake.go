@@ -93,10 +93,10 @@ func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
 		to.ended = append(to.ended, s)
 	}
 	to.mu.Unlock()
-	switch {
-	case n == shardLen:
+	if n == shardLen {
 		i.dropped.Add(1)
-	case n >= wakeLen && i.working.CompareAndSwap(false, true):
+	}
+	if n >= wakeLen && i.working.CompareAndSwap(false, true) {
 		go i.work()
 	}
 }

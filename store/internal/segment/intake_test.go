@@ -5,6 +5,7 @@ package segment
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -81,6 +82,23 @@ func TestIntakeNeverWaits(t *testing.T) {
 	if got := i.room.View().SpansEnded + i.Dropped(); got != n {
 		t.Errorf("%d spans, want %d", got, n)
 	}
+}
+
+// A span that finds no place wakes the worker too: it may have ended beside the last one.
+func TestIntakeWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, tracer := newIntake(1, false)
+		i.working.Store(true)
+		for n := range 2 * shards * shardLen {
+			i.working.Store(n < 2*shards*shardLen-1)
+			_, s := tracer.Start(t.Context(), "GET")
+			s.End()
+		}
+		synctest.Wait()
+		if n := i.room.Stats().SpansEnded; n == 0 {
+			t.Errorf("%d spans, %d dropped", n, i.Dropped())
+		}
+	})
 }
 
 // Spans of other traces than the fraction are not listed, and count by name.
