@@ -7,6 +7,7 @@ import (
 	"context"
 	"math"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -46,7 +47,7 @@ type Intake struct {
 	// last is the resource of the span that ended last.
 	last    atomic.Pointer[resource.Resource]
 	working atomic.Bool
-	// draining is held while spans are delivered. spare is an empty slice, and batch the
+	// draining is held while spans are delivered. spare is an empty slice, and batch some
 	// spans of a shard.
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
@@ -147,24 +148,30 @@ func (i *Intake) Drain() {
 		if len(ended) == 0 {
 			continue
 		}
-		i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
-		for _, of := range ended {
-			i.batch = append(i.batch, i.read(of))
-			i.ends = append(i.ends, len(i.sets))
-		}
-		sets, from := string(i.sets), 0 // one allocation for all
-		for k, end := range i.ends {
-			i.batch[k].Attributes, from = sets[from:end], end
-		}
 		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
 			i.last.Store(r)
 			i.room.SetService(ident.Service(r), ident.Version(r))
 		}
-		i.room.End(i.batch...)
+		for part := range slices.Chunk(ended, wakeLen) { // the buffers stay, and so they are small
+			i.deliver(part)
+		}
 		clear(ended) // the snapshots are not needed any more
 		i.spare = ended[:0]
-		clear(i.batch)
 	}
+}
+
+func (i *Intake) deliver(ended []sdktrace.ReadOnlySpan) {
+	i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
+	for _, of := range ended {
+		i.batch = append(i.batch, i.read(of))
+		i.ends = append(i.ends, len(i.sets))
+	}
+	sets, from := string(i.sets), 0 // one allocation for all
+	for k, end := range i.ends {
+		i.batch[k].Attributes, from = sets[from:end], end
+	}
+	i.room.End(i.batch...)
+	clear(i.batch)
 }
 
 // serviceOf returns the service of a resource, which is the last one for most spans.
