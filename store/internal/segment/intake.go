@@ -192,7 +192,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	trace := of.TraceID()
 	e := Ended{
-		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.CutClone(s.Name()), Service: i.serviceOf(s.Resource()),
 		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
@@ -201,7 +201,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
-		e.Status = attributes.RedactText(s.Status().Description)
+		e.Status = ident.CutClone(attributes.RedactText(s.Status().Description))
 	}
 	if !e.Unlisted {
 		status := ""

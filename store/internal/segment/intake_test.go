@@ -4,6 +4,7 @@
 package segment
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,11 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 func newIntake(fraction float64, all bool) (*Intake, trace.Tracer) {
@@ -42,6 +45,10 @@ func TestIntake(t *testing.T) {
 		child.End()
 		root.SetStatus(codes.Error, "password=hunter2")
 		root.End(trace.WithTimestamp(start.Add(time.Second)))
+		long := strings.Repeat("x", 3*ident.MaxTextLen)
+		if e := i.read(tracetest.SpanStub{Name: long, Status: sdktrace.Status{Code: codes.Error, Description: long}}.Snapshot()); len(e.Name) != ident.MaxTextLen || len(e.Status) != ident.MaxTextLen {
+			t.Errorf("%d bytes of a name, %d of a status", len(e.Name), len(e.Status))
+		}
 		i.Drain()
 		v, spans := i.room.View(), &i.room.open.spans
 		byName := make(map[string]Ended)
@@ -49,7 +56,7 @@ func TestIntake(t *testing.T) {
 			e := spans.ended(&spans.list[k])
 			byName[e.Name] = e
 		}
-		if len(byName) != 3 || roots != 1 || labelled != 1 {
+		if len(byName) != 3 || roots != 2 || labelled != 1 {
 			t.Fatal(byName, roots, labelled)
 		}
 		got := byName["GET /"]
