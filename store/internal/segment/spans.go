@@ -189,7 +189,7 @@ func (s *spans) count(e *Ended) (at int) {
 func (s *spans) class(i int, profiled int64) uint8 {
 	r, m := &s.list[i], s.marks[i]
 	switch {
-	case r.err, m.name >= 0 && int(m.name) < len(s.slowest) && r.duration >= s.slowest[m.name][band(r.duration)][2].value:
+	case r.err, m.name >= 0 && int(m.name) < len(s.slowest) && slices.Contains(s.slowest[m.name][band(r.duration)][:], ranked{r.id, r.duration}):
 		return 4
 	case r.end() > profiled: // its samples are due
 		return 3
