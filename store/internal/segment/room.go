@@ -143,16 +143,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	return nil
 }
 
-// SetService sets the service of this process.
+// SetService sets the service of this process. The first one with a name stays.
 func (r *Room) SetService(service, version string) {
-	if of := r.owner.known.Load(); of != nil && *of == [2]string{service, version} {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.changed()
-	r.adopt(service)
-	r.owner.known.Store(&[2]string{service, version})
+	if of := r.owner.known.Load(); of == nil || of[0] == "" || of[0] == noService() {
+		r.changed()
+		r.owner.known.Store(&[2]string{service, version})
+	}
 }
 
 // save hands a profile and the spans before it to the disk.

@@ -390,3 +390,28 @@ func TestShortWindow(t *testing.T) {
 		t.Errorf("%+v", s.Sums)
 	}
 }
+
+// The first service of a process keeps its windows without a resource. Windows of one
+// process cover the spans of all its services.
+func TestFirstService(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for n, service := range []string{"", noService(), "a", "b"} {
+		if service != "" {
+			r.SetService(service, "")
+		}
+		export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, int64(n)*length), Duration: time.Duration(length)}, profileOf(row{"f", 1, nil})))
+	}
+	v := r.View()
+	for _, w := range v.Windows(0, 0) {
+		if w.Service != "a" {
+			t.Errorf("a window of %q", w.Service)
+		}
+	}
+	for _, service := range []string{"a", "b"} {
+		s := Span{Ended: Ended{Service: service, Duration: 4 * length}}
+		c, complete, known := v.Coverage(&s)
+		if until, ok := v.Until(service); c != Whole || !complete || !known || until != 4*length || !ok {
+			t.Errorf("%s: coverage %v, %t, %t until %d", service, c, complete, known, until)
+		}
+	}
+}
