@@ -51,11 +51,13 @@ type keeper struct {
 	// runs, ends and others are ids without a record in the sources, the oldest first: of
 	// spans that run, that a newer segment has, and of all others.
 	runs, ends, others []ident.Key
-	unended            int64
+	// roots has the traces of children, and whether a newer segment has a span of each.
+	roots   map[trace.TraceID]bool
+	unended int64
 }
 
 func (r *Room) keeper(dropped *Segment) *keeper {
-	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64)}
+	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64), roots: make(map[trace.TraceID]bool)}
 	if r.kept != nil {
 		k.sources = []*Segment{r.kept, dropped}
 	}
@@ -120,12 +122,21 @@ func (k *keeper) survey() {
 				k.rows[id] += n
 			}
 		}
+		for i := range s.spans.list {
+			if r := &s.spans.list[i]; r.child {
+				k.roots[r.trace] = false
+			}
+		}
 	}
 	newer := make(map[ident.Key]bool) // of ids with rows
 	for _, s := range k.newer {
 		for i := range s.spans.list {
-			if id := s.spans.list[i].id; k.rows[id] > 0 {
-				newer[id] = true
+			r := &s.spans.list[i]
+			if k.rows[r.id] > 0 {
+				newer[r.id] = true
+			}
+			if _, ok := k.roots[r.trace]; ok && !r.child {
+				k.roots[r.trace] = true
 			}
 		}
 	}
@@ -218,7 +229,7 @@ func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 }
 
 // pending returns ids without a record in the sources that stay. Spans that ended later have
-// the budget. Spans that run have it too, and others
+// the budget, with children of such traces. Spans that run have it too, and others
 // what these leave. The newest are first.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
@@ -233,16 +244,31 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 		}
 		return budget, missed
 	}
-	_, missed := take(k.ends, budget)
+	ended, missed := take(k.ends, budget)
 	left, unended := take(k.runs, budget)
 	take(k.others, left)
 	k.unended = missed + unended
+	for _, s := range slices.Backward(k.sources) {
+		for i := 0; i < len(s.spans.list) && ended > spanBytes; i++ {
+			if r := &s.spans.list[i]; r.child && k.roots[r.trace] {
+				ended -= spanBytes
+				ids[r.id] = true
+			}
+		}
+	}
 	return ids
 }
 
 // copy returns a segment with the spans chosen and the rows of both, nil if it is empty.
 func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
-	to := newSegment()
+	to, traces := newSegment(), make(map[trace.TraceID]bool)
+	for _, s := range k.sources {
+		for i := range s.spans.list {
+			if e := &s.spans.list[i]; chosen[e.id] {
+				traces[e.trace] = true
+			}
+		}
+	}
 	for i, s := range k.sources {
 		c := newCopier(to, s)
 		keep := make([]bool, len(s.groups.ids))
@@ -262,7 +288,7 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 				c.window(w, rows)
 			}
 		}
-		k.copySpans(to, s, chosen)
+		k.copySpans(to, s, chosen, pending, traces)
 	}
 	if len(to.windows) == 0 && len(to.spans.list) == 0 {
 		return nil
@@ -271,18 +297,12 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	return to.seal(nil)
 }
 
-// copySpans copies the spans chosen, with their children.
-func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
-	traces := make(map[trace.TraceID]bool)
-	for i := range from.spans.list {
-		if e := &from.spans.list[i]; chosen[e.id] {
-			traces[e.trace] = true
-		}
-	}
+// copySpans copies the spans chosen, with the children of traces.
+func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool, traces map[trace.TraceID]bool) {
 	for i := range from.spans.list {
 		e := &from.spans.list[i]
 		ended := from.spans.ended(e)
-		wanted := chosen[e.id] || e.child && traces[e.trace]
+		wanted := chosen[e.id] || e.child && (traces[e.trace] || pending[e.id])
 		if !wanted || !to.spans.add(&ended) {
 			continue
 		}

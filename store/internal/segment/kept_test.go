@@ -182,6 +182,27 @@ func TestKeptRunning(t *testing.T) {
 	}
 }
 
+// A kept span has its children of other segments too.
+func TestKeptChildren(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	of := trace.TraceID{1}
+	r.End(Ended{ID: 2, Parent: 1, Trace: of, Name: "query", Child: true}, Ended{ID: 3, Trace: trace.TraceID{2}, Name: "gone", Child: true})
+	r.seal()
+	r.End(Ended{ID: 1, Trace: of, Name: "GET", Duration: second, LocalRoot: true})
+	r.seal()
+	for want := 1; want <= 2; want++ {
+		r.dropOldest()
+		if n := len(r.kept.spans.list); n != want {
+			t.Errorf("%d spans are kept, want %d", n, want)
+		}
+	}
+	v := r.View()
+	root, _ := v.Find(1)
+	if list := v.Children([]Span{root})[1]; len(list) != 1 || list[0].ID != 2 {
+		t.Errorf("%+v", list)
+	}
+}
+
 // The room changes while a kept segment is built.
 func TestTrimBeside(t *testing.T) {
 	r := NewRoom(8<<20, nil)
