@@ -41,7 +41,7 @@ func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]boo
 // no lock.
 type keeper struct {
 	room *Room
-	// sources are the kept segment and the one that is dropped, newer all others.
+	// sources are the kept segment and the dropped one, newer all others.
 	sources, newer []*Segment
 	running        map[string]bool // nil if unknown
 	twice          map[ident.Key]bool
@@ -52,8 +52,8 @@ type keeper struct {
 	// spans that run, that a newer segment has, and of all others.
 	runs, ends, others []ident.Key
 	// roots has the traces of children, and whether a newer segment has a span of each.
-	roots   map[trace.TraceID]bool
-	unended int64
+	roots         map[trace.TraceID]bool
+	unended, lost int64
 }
 
 func (r *Room) keeper(dropped *Segment) *keeper {
@@ -98,6 +98,7 @@ func (r *Room) replaceKept(k *keeper, kept *Segment) {
 		r.counts.SpansEvicted -= int64(kept.own())
 	}
 	r.counts.Unended += k.unended
+	r.counts.Lost += k.lost
 	r.kept, r.keptPart = kept, k.part
 	if r.disk != nil && r.kept != nil {
 		r.disk.add(job{kept: r.kept})
@@ -246,7 +247,7 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	}
 	ended, missed := take(k.ends, budget)
 	left, unended := take(k.runs, budget)
-	take(k.others, left)
+	_, k.lost = take(k.others, left)
 	k.unended = missed + unended
 	for _, s := range slices.Backward(k.sources) {
 		for i := 0; i < len(s.spans.list) && ended > spanBytes; i++ {

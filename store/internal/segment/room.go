@@ -40,8 +40,8 @@ type Counts struct {
 	// an id or a span name.
 	CPU, Labelled int64
 	// Unended is the number of ids that were dropped with their rows although their span
-	// runs, or ended later.
-	Unended int64
+	// runs, or ended later. Lost is the number of others without a record.
+	Unended, Lost int64
 	// Unseen is the number of CPU samples of spans that do not run and have no record.
 	Unseen int64
 }

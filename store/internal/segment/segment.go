@@ -307,7 +307,7 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 	if end <= start {
 		return Whole, complete, true
 	}
-	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended > 0 {
+	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended+v.Lost > 0 {
 		return Evicted, complete, true
 	}
 	covered := int64(0)
