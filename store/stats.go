@@ -29,8 +29,8 @@ type Stats struct {
 	// They are in no other number. ChildrenDropped is the number of children beyond 64
 	// of a trace.
 	SpansDropped, ChildrenDropped int64
-	// IDsEvicted is the number of ids with samples that were evicted before a span with
-	// that id ended.
+	// IDsEvicted is the number of ids with samples that were evicted while their span ran, or
+	// although it ended later.
 	IDsEvicted int64
 	// SamplesUnseen is the number of CPU samples of spans that ended, and that no processor of
 	// this store saw. It lags by up to two segments. A tracer provider that was

@@ -85,7 +85,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	h := viewer.Handler(s)
 	kept := endSpan(t, s, "GET /old", 2, 3)
 	idle := endSpan(t, s, "GET /idle", 2, 9)
-	for second := 0; s.Stats().IDsEvicted < 2; second += 10 {
+	for second := 0; s.Stats().WindowsEvicted < 100; second += 10 {
 		b := newProfileBuilder()
 		if second == 0 {
 			b.add(7, labels(kept, "GET /old"), "main.serve")

@@ -278,7 +278,13 @@ func (c *copier) window(w *window, rows []int) {
 
 // estimate returns an upper bound of the memory of a profile, except indexes.
 func estimate(p *profile.Profile) int64 {
-	n := 64 * (len(p.Sample) + len(p.Location) + len(p.Function))
+	n := 64*(len(p.Sample)+len(p.Location)+len(p.Function)) + 96*len(p.Mapping)
+	for _, m := range p.Mapping {
+		n += len(m.File) + len(m.BuildID)
+	}
+	for _, l := range p.Location {
+		n += 32 * len(l.Line)
+	}
 	for _, f := range p.Function {
 		n += len(f.Name) + len(f.SystemName) + len(f.Filename)
 	}
@@ -288,6 +294,12 @@ func estimate(p *profile.Profile) int64 {
 			n += len(key)
 			for _, value := range values {
 				n += len(value) + 48
+			}
+		}
+		for key, values := range s.NumLabel {
+			n += len(key) + 48*len(values)
+			for _, unit := range s.NumUnit[key] {
+				n += len(unit)
 			}
 		}
 	}

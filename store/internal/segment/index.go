@@ -303,5 +303,5 @@ func (r *Room) countUnseen(sealed *Segment) {
 
 // unlisted reports whether spans of a trace only count by name.
 func (r *Room) unlisted(id trace.TraceID) bool {
-	return r.least != 0 && binary.BigEndian.Uint64(id[:8]) < r.least
+	return r.least != 0 && id.IsValid() && binary.BigEndian.Uint64(id[:8]) < r.least
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"math"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -46,7 +47,7 @@ type Intake struct {
 	// last is the resource of the span that ended last.
 	last    atomic.Pointer[resource.Resource]
 	working atomic.Bool
-	// draining is held while spans are delivered. spare is an empty slice, and batch the
+	// draining is held while spans are delivered. spare is an empty slice, and batch some
 	// spans of a shard.
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
@@ -72,7 +73,7 @@ var _ sdktrace.SpanProcessor = (*Intake)(nil)
 func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intake {
 	i := &Intake{room: room, all: all}
 	switch {
-	case fraction <= 0:
+	case 1-fraction >= 1: // also of a fraction that is too small for a float
 		room.least = math.MaxUint64
 	case fraction < 1:
 		room.least = uint64((1 - fraction) * (1 << 63) * 2)
@@ -93,10 +94,10 @@ func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
 		to.ended = append(to.ended, s)
 	}
 	to.mu.Unlock()
-	switch {
-	case n == shardLen:
+	if n == shardLen {
 		i.dropped.Add(1)
-	case n >= wakeLen && i.working.CompareAndSwap(false, true):
+	}
+	if n >= wakeLen && i.working.CompareAndSwap(false, true) {
 		go i.work()
 	}
 }
@@ -147,24 +148,30 @@ func (i *Intake) Drain() {
 		if len(ended) == 0 {
 			continue
 		}
-		i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
-		for _, of := range ended {
-			i.batch = append(i.batch, i.read(of))
-			i.ends = append(i.ends, len(i.sets))
-		}
-		sets, from := string(i.sets), 0 // one allocation for all
-		for k, end := range i.ends {
-			i.batch[k].Attributes, from = sets[from:end], end
-		}
 		if r := ended[len(ended)-1].Resource(); r != i.last.Load() {
 			i.last.Store(r)
 			i.room.SetService(ident.Service(r), ident.Version(r))
 		}
-		i.room.End(i.batch...)
+		for part := range slices.Chunk(ended, wakeLen) { // the buffers stay, and so they are small
+			i.deliver(part)
+		}
 		clear(ended) // the snapshots are not needed any more
 		i.spare = ended[:0]
-		clear(i.batch)
 	}
+}
+
+func (i *Intake) deliver(ended []sdktrace.ReadOnlySpan) {
+	i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
+	for _, of := range ended {
+		i.batch = append(i.batch, i.read(of))
+		i.ends = append(i.ends, len(i.sets))
+	}
+	sets, from := string(i.sets), 0 // one allocation for all
+	for k, end := range i.ends {
+		i.batch[k].Attributes, from = sets[from:end], end
+	}
+	i.room.End(i.batch...)
+	clear(i.batch)
 }
 
 // serviceOf returns the service of a resource, which is the last one for most spans.
@@ -185,7 +192,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	trace := of.TraceID()
 	e := Ended{
-		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: s.Name(), Service: i.serviceOf(s.Resource()),
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.CutClone(s.Name()), Service: i.serviceOf(s.Resource()),
 		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
@@ -194,7 +201,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
-		e.Status = attributes.RedactText(s.Status().Description)
+		e.Status = ident.CutClone(attributes.RedactText(s.Status().Description))
 	}
 	if !e.Unlisted {
 		status := ""

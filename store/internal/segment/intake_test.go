@@ -4,16 +4,20 @@
 package segment
 
 import (
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 func newIntake(fraction float64, all bool) (*Intake, trace.Tracer) {
@@ -41,6 +45,10 @@ func TestIntake(t *testing.T) {
 		child.End()
 		root.SetStatus(codes.Error, "password=hunter2")
 		root.End(trace.WithTimestamp(start.Add(time.Second)))
+		long := strings.Repeat("x", 3*ident.MaxTextLen)
+		if e := i.read(tracetest.SpanStub{Name: long, Status: sdktrace.Status{Code: codes.Error, Description: long}}.Snapshot()); len(e.Name) != ident.MaxTextLen || len(e.Status) != ident.MaxTextLen {
+			t.Errorf("%d bytes of a name, %d of a status", len(e.Name), len(e.Status))
+		}
 		i.Drain()
 		v, spans := i.room.View(), &i.room.open.spans
 		byName := make(map[string]Ended)
@@ -48,7 +56,7 @@ func TestIntake(t *testing.T) {
 			e := spans.ended(&spans.list[k])
 			byName[e.Name] = e
 		}
-		if len(byName) != 3 || roots != 1 || labelled != 1 {
+		if len(byName) != 3 || roots != 2 || labelled != 1 {
 			t.Fatal(byName, roots, labelled)
 		}
 		got := byName["GET /"]
@@ -83,9 +91,26 @@ func TestIntakeNeverWaits(t *testing.T) {
 	}
 }
 
+// A span that finds no place wakes the worker too: it may have ended beside the last one.
+func TestIntakeWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, tracer := newIntake(1, false)
+		i.working.Store(true)
+		for n := range 2 * shards * shardLen {
+			i.working.Store(n < 2*shards*shardLen-1)
+			_, s := tracer.Start(t.Context(), "GET")
+			s.End()
+		}
+		synctest.Wait()
+		if n := i.room.Stats().SpansEnded; n == 0 {
+			t.Errorf("%d spans, %d dropped", n, i.Dropped())
+		}
+	})
+}
+
 // Spans of other traces than the fraction are not listed, and count by name.
 func TestIntakeSampling(t *testing.T) {
-	for fraction, want := range map[float64][2]int64{0: {0, 0}, 0.25: {180, 320}, 1: {1000, 1000}} {
+	for fraction, want := range map[float64][2]int64{0: {0, 0}, 1e-17: {0, 0}, 0.25: {180, 320}, 1: {1000, 1000}} {
 		i, tracer := newIntake(fraction, false)
 		for range 1000 {
 			_, s := tracer.Start(t.Context(), "GET")

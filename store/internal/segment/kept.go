@@ -29,61 +29,85 @@ const (
 	firstRanks = 3
 )
 
-// keep rebuilds the kept segment when a segment is dropped. It has the spans with a rank of
-// both, with their rows. Rows of spans that have not ended pass into it too.
-func (r *Room) keep(dropped *Segment) { r.keepWith(dropped, r.maxBytes/pendingShare, nil) }
-
-// keepWith is keep with a bound on the rows without a record. Rows of dropped with the ids
-// twice are left out.
+// keepWith rebuilds the kept segment when a segment is dropped. pending bounds the rows without
+// a record. Rows of dropped with the ids twice are left out.
 func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]bool) {
-	sources := []*Segment{dropped}
+	k := r.keeper(dropped)
+	k.twice = twice
+	r.replaceKept(k, k.build(pending))
+}
+
+// keeper chooses the spans of a kept segment. Nothing that it reads changes, and so it needs
+// no lock.
+type keeper struct {
+	room *Room
+	// sources are the kept segment and the dropped one, newer all others.
+	sources, newer []*Segment
+	running        map[string]bool // nil if unknown
+	twice          map[ident.Key]bool
+	part           float64 // of the bytes that are planned
+	// rows is the number of rows of each id in the sources.
+	rows map[ident.Key]int64
+	// runs, ends and others are ids without a record in the sources, the oldest first: of
+	// spans that run, that a newer segment has, and of all others.
+	runs, ends, others []ident.Key
+	// roots has the traces of children, and whether a newer segment has a span of each.
+	roots         map[trace.TraceID]bool
+	unended, lost int64
+}
+
+func (r *Room) keeper(dropped *Segment) *keeper {
+	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64), roots: make(map[trace.TraceID]bool)}
 	if r.kept != nil {
-		sources = []*Segment{r.kept, dropped}
+		k.sources = []*Segment{r.kept, dropped}
 	}
-	k := keeper{room: r, sources: sources, twice: twice, rows: make(map[ident.Key]int64), newer: make(map[ident.Key]bool)}
+	for _, s := range append(slices.Clip(r.sealed), r.open.snapshot()) {
+		if s != dropped {
+			k.newer = append(k.newer, s)
+		}
+	}
+	if r.Running != nil {
+		k.running = r.Running()
+	}
+	return k
+}
+
+// build returns the kept segment. It has the spans with a rank of all sources, with their
+// rows. Rows of spans that have not ended pass into it too.
+func (k *keeper) build(pending int64) (kept *Segment) {
 	k.survey()
-	limit := r.maxBytes / keptShare
-	budget := limit - pending
-	for range 6 { // the memory of a row is only known after the copy
-		r.kept = k.copy(k.choose(budget), k.pending(pending))
-		if r.kept == nil || r.kept.bytes() <= limit {
+	ranks, limit := k.ranks(), k.room.maxBytes/keptShare
+	for range 6 { // mostly once: the memory of a row is as in the last copy
+		budget, rest := k.part*float64(limit-pending), k.part*float64(pending)
+		kept = k.copy(k.choose(ranks, int64(budget)), k.pending(int64(rest)))
+		if kept == nil || kept.bytes() <= limit {
 			break
 		}
-		part := float64(limit) / float64(r.kept.bytes()) * 0.9
-		budget, pending = int64(float64(budget)*part), int64(float64(pending)*part)
+		k.part *= float64(limit) / float64(kept.bytes()) * 0.9
 	}
-	for _, s := range sources {
+	k.part = min(1, k.part*1.05)
+	return kept
+}
+
+// replaceKept replaces the kept segment, and counts what is lost.
+func (r *Room) replaceKept(k *keeper, kept *Segment) {
+	for _, s := range k.sources {
 		r.counts.SpansEvicted += int64(s.own())
 	}
-	if r.kept != nil {
-		r.counts.SpansEvicted -= int64(r.kept.own())
+	if kept != nil {
+		r.counts.SpansEvicted -= int64(kept.own())
 	}
 	r.counts.Unended += k.unended
+	r.counts.Lost += k.lost
+	r.kept, r.keptPart = kept, k.part
 	if r.disk != nil && r.kept != nil {
 		r.disk.add(job{kept: r.kept})
 	}
 }
 
-// keeper chooses the spans of a kept segment.
-type keeper struct {
-	room    *Room
-	sources []*Segment
-	// rows is the number of rows of each id in the sources. newer has the ids with a
-	// record in a newer segment.
-	rows    map[ident.Key]int64
-	newer   map[ident.Key]bool
-	order   []ident.Key // ids of rows, the oldest first
-	unended int64
-	twice   map[ident.Key]bool
-}
-
-// survey counts the rows of each id.
+// survey counts the rows of each id, and finds how far the span of each is.
 func (k *keeper) survey() {
-	for _, s := range append(slices.Clip(k.room.sealed), k.room.open) {
-		for i := range s.spans.list {
-			k.newer[s.spans.list[i].id] = true
-		}
-	}
+	var order []groupID
 	for _, s := range k.sources {
 		of := make([]int64, len(s.groups.ids))
 		for _, w := range s.windows {
@@ -94,10 +118,38 @@ func (k *keeper) survey() {
 		for g, n := range of {
 			for _, id := range s.named(uint32(g)) {
 				if k.rows[id] == 0 && n > 0 {
-					k.order = append(k.order, id)
+					order = append(order, groupID{id, s.groups.ids[g].trace})
 				}
 				k.rows[id] += n
 			}
+		}
+		for i := range s.spans.list {
+			if r := &s.spans.list[i]; r.child {
+				k.roots[r.trace] = false
+			}
+		}
+	}
+	newer := make(map[ident.Key]bool) // of ids with rows
+	for _, s := range k.newer {
+		for i := range s.spans.list {
+			r := &s.spans.list[i]
+			if k.rows[r.id] > 0 {
+				newer[r.id] = true
+			}
+			if _, ok := k.roots[r.trace]; ok && !r.child {
+				k.roots[r.trace] = true
+			}
+		}
+	}
+	for _, id := range order {
+		switch {
+		case k.room.unlisted(id.trace), slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id.span) != nil }):
+		case newer[id.span]:
+			k.ends = append(k.ends, id.span)
+		case k.running == nil, k.running[id.span.String()], k.running[id.trace.String()]:
+			k.runs = append(k.runs, id.span)
+		default:
+			k.others = append(k.others, id.span)
 		}
 	}
 }
@@ -110,17 +162,26 @@ func (s *Segment) named(g uint32) []ident.Key {
 	return slices.DeleteFunc(slices.Compact(ids), func(id ident.Key) bool { return id == 0 })
 }
 
-// choose returns the spans with a rank, as many as have room. The spans of names that were
-// seen last are first, and of one name the higher bands.
-func (k *keeper) choose(budget int64) map[ident.Key]bool {
+// nameRanks is a list of spans with a rank. seen is when the name was seen last.
+type nameRanks struct {
+	ranking
+	seen int64
+	ids  []ranked
+}
+
+// ranks returns the spans with a rank. The spans of names that were seen last are first, and
+// of one name the higher bands.
+func (k *keeper) ranks() (places []nameRanks) {
 	lists, types := make(rankings), make(map[nameKey]int)
 	seen := make(map[nameKey]int64)
-	all := append(slices.Clip(k.sources), k.room.sealed...)
+	all := slices.Concat(k.sources, k.newer[:len(k.newer)-1])
 	for _, s := range k.sources {
-		lists.add(s, k.room.keys, types, func(id ident.Key) (cpu int64) {
+		lists.add(s, k.room.keys, types, func(r *record) (cpu int64) {
 			for _, of := range all {
-				sums, _, _ := of.index.of(of, id)
-				cpu += sums.CPU
+				if of.until >= r.start && of.from <= r.end()+2*of.longest() {
+					sums, _, _ := of.index.of(of, r.id)
+					cpu += sums.CPU
+				}
 			}
 			return cpu
 		})
@@ -130,27 +191,26 @@ func (k *keeper) choose(budget int64) map[ident.Key]bool {
 			seen[key] = max(seen[key], e.end())
 		}
 	}
-	for _, s := range append(slices.Clip(k.room.sealed), k.room.open) {
+	for _, s := range k.newer {
 		for _, t := range s.spans.totals {
 			seen[nameKey{t.Service, t.Name}] = math.MaxInt64
 		}
 	}
-	type place struct {
-		ranking
-		seen int64
-		ids  []ranked
-	}
-	var places []place
 	for of, ids := range lists {
-		p := place{of, seen[nameKey{of.service, of.name}], ids}
+		p := nameRanks{of, seen[nameKey{of.service, of.name}], ids}
 		if of.band < 0 {
 			p.band += 100 // errors and CPU time before all bands
 		}
 		places = append(places, p)
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(places, func(a, b nameRanks) int {
 		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
 	})
+	return places
+}
+
+// choose returns as many of the spans with a rank as have room.
+func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 	chosen := make(map[ident.Key]bool)
 	choose := func(ids []ranked) {
 		for _, of := range ids {
@@ -169,24 +229,32 @@ func (k *keeper) choose(budget int64) map[ident.Key]bool {
 	return chosen
 }
 
-// pending returns the ids of rows without a record in the sources: their span has not
-// ended, or it ended later. Both have the budget, and the newest are first.
+// pending returns ids without a record in the sources that stay. Spans that ended later have
+// the budget, with children of such traces. Spans that run have it too, and others
+// what these leave. The newest are first.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
-	ids, ended := make(map[ident.Key]bool), budget
-	k.unended = 0
-	for _, id := range slices.Backward(k.order) {
-		if slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id) != nil }) {
-			continue
+	ids := make(map[ident.Key]bool)
+	take := func(list []ident.Key, budget int64) (left, missed int64) {
+		for _, id := range slices.Backward(list) {
+			if cost := rowBytes * k.rows[id]; cost <= budget {
+				budget -= cost
+				ids[id] = true
+			} else {
+				missed++
+			}
 		}
-		to := &budget
-		if k.newer[id] {
-			to = &ended
-		}
-		if cost := rowBytes * k.rows[id]; cost > *to {
-			k.unended++
-		} else {
-			*to -= cost
-			ids[id] = true
+		return budget, missed
+	}
+	ended, missed := take(k.ends, budget)
+	left, unended := take(k.runs, budget)
+	_, k.lost = take(k.others, left)
+	k.unended = missed + unended
+	for _, s := range slices.Backward(k.sources) {
+		for i := 0; i < len(s.spans.list) && ended > spanBytes; i++ {
+			if r := &s.spans.list[i]; r.child && k.roots[r.trace] {
+				ended -= spanBytes
+				ids[r.id] = true
+			}
 		}
 	}
 	return ids
@@ -194,7 +262,14 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 
 // copy returns a segment with the spans chosen and the rows of both, nil if it is empty.
 func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
-	to := newSegment()
+	to, traces := newSegment(), make(map[trace.TraceID]bool)
+	for _, s := range k.sources {
+		for i := range s.spans.list {
+			if e := &s.spans.list[i]; chosen[e.id] {
+				traces[e.trace] = true
+			}
+		}
+	}
 	for i, s := range k.sources {
 		c := newCopier(to, s)
 		keep := make([]bool, len(s.groups.ids))
@@ -214,7 +289,7 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 				c.window(w, rows)
 			}
 		}
-		k.copySpans(to, s, chosen)
+		k.copySpans(to, s, chosen, pending, traces)
 	}
 	if len(to.windows) == 0 && len(to.spans.list) == 0 {
 		return nil
@@ -223,18 +298,12 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	return to.seal(nil)
 }
 
-// copySpans copies the spans chosen, with their children.
-func (k *keeper) copySpans(to, from *Segment, chosen map[ident.Key]bool) {
-	traces := make(map[trace.TraceID]bool)
-	for i := range from.spans.list {
-		if e := &from.spans.list[i]; chosen[e.id] {
-			traces[e.trace] = true
-		}
-	}
+// copySpans copies the spans chosen, with the children of traces.
+func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool, traces map[trace.TraceID]bool) {
 	for i := range from.spans.list {
 		e := &from.spans.list[i]
 		ended := from.spans.ended(e)
-		wanted := chosen[e.id] || e.child && traces[e.trace]
+		wanted := chosen[e.id] || e.child && (traces[e.trace] || pending[e.id])
 		if !wanted || !to.spans.add(&ended) {
 			continue
 		}
@@ -283,7 +352,7 @@ type ranked struct {
 type rankings map[ranking][]ranked
 
 // add ranks the spans of a segment. cpu returns the CPU time of a span.
-func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(ident.Key) int64) {
+func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
 	for i := range s.spans.list {
 		r := &s.spans.list[i]
 		if r.child {
@@ -292,7 +361,7 @@ func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, 
 		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
 		l.enter(of, ranked{r.id, r.duration}, perBand)
 		of.band = cpuBand
-		if n := cpu(r.id); n > 0 {
+		if n := cpu(r); n > 0 {
 			l.enter(of, ranked{r.id, n}, perBand)
 		}
 		if r.err {

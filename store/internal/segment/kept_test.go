@@ -6,7 +6,10 @@ package segment
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -14,15 +17,9 @@ import (
 
 // dropOldest drops a segment as if there were no room.
 func (r *Room) dropOldest() {
-	max := r.maxBytes
-	r.maxBytes = r.bytes() - 1
-	n := len(r.sealed)
-	for len(r.sealed) == n {
-		oldest := r.sealed[0]
-		r.sealed = r.sealed[1:]
-		r.maxBytes = max
-		r.keep(oldest)
-	}
+	oldest := r.sealed[0]
+	r.sealed = r.sealed[1:]
+	r.keepWith(oldest, r.maxBytes/pendingShare, nil)
 	r.changed()
 }
 
@@ -145,5 +142,91 @@ func TestKeptBound(t *testing.T) {
 	list, _ := v.List(t.Context(), &SpanQuery{})
 	if v.SpansEnded != int64(len(list))+v.SpansEvicted {
 		t.Errorf("%d listed, %+v", len(list), v.Counts)
+	}
+}
+
+// Rows of spans that run stay before rows of ids without a record, such as dropped spans.
+// Only ids that run count. Unlisted spans have no place.
+func TestKeptRunning(t *testing.T) {
+	r := NewIntake(NewRoom(8<<20, nil), 0.5, nil).room
+	runs, listed, unlisted := ident.Key(1), trace.TraceID{255}, trace.TraceID{1}
+	r.Running = func() map[string]bool { return map[string]bool{runs.String(): true} }
+	for n := range 100 {
+		var rows []row
+		if n < 3 {
+			rows = append(rows, row{"main;f", 5, labels("span_id", runs.String(), "trace_id", listed.String())})
+		}
+		for i := range 1000 {
+			id := ident.Key(1000*(n+1) + i)
+			of := []trace.TraceID{listed, unlisted}[i%2]
+			rows = append(rows, row{"main;f", 1, labels("span_id", id.String(), "trace_id", of.String())})
+		}
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+		if n%10 == 9 {
+			r.seal()
+			r.dropOldest()
+		}
+	}
+	r.End(Ended{ID: runs, Trace: listed, Name: "GET", Duration: 100 * length, LocalRoot: true})
+	v := r.View()
+	if s, _ := v.Find(runs); s.Samples != 15 || v.Unended != 0 || v.Lost == 0 {
+		t.Errorf("%d samples, %+v", s.Samples, v.Counts)
+	}
+	for g, id := range r.kept.groups.ids {
+		if id.trace == unlisted {
+			t.Fatalf("group %d is of an unlisted span", g)
+		}
+	}
+	if n := len(r.kept.groups.ids); n < 1000 {
+		t.Errorf("%d groups", n)
+	}
+}
+
+// A kept span has its children of other segments too.
+func TestKeptChildren(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	of := trace.TraceID{1}
+	r.End(Ended{ID: 2, Parent: 1, Trace: of, Name: "query", Child: true}, Ended{ID: 3, Trace: trace.TraceID{2}, Name: "gone", Child: true})
+	r.seal()
+	r.End(Ended{ID: 1, Trace: of, Name: "GET", Duration: second, LocalRoot: true})
+	r.seal()
+	for want := 1; want <= 2; want++ {
+		r.dropOldest()
+		if n := len(r.kept.spans.list); n != want {
+			t.Errorf("%d spans are kept, want %d", n, want)
+		}
+	}
+	v := r.View()
+	root, _ := v.Find(1)
+	if list := v.Children([]Span{root})[1]; len(list) != 1 || list[0].ID != 2 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// The room changes while a kept segment is built.
+func TestTrimBeside(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	var all sync.WaitGroup
+	for of := range 3 {
+		all.Go(func() {
+			for n := range 60 {
+				var rows []row
+				for i := range 400 {
+					id := ident.Key(of<<20 | n<<10 | i + 1)
+					r.End(Ended{ID: id, Name: "GET", Start: int64(n) * length, Duration: int64(i) * second, LocalRoot: true})
+					rows = append(rows, row{fmt.Sprint("main;f", id), 1, labels("span_id", id.String())})
+				}
+				export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+				if v := r.View(); v.Bytes == 0 {
+					t.Error("an empty view")
+				}
+			}
+		})
+	}
+	all.Wait()
+	v := r.View()
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if v.Bytes > r.maxBytes || v.SpansEnded != 3*60*400 || v.SpansEnded != int64(len(list))+v.SpansEvicted || r.kept == nil {
+		t.Errorf("%d bytes, %d listed, %+v", v.Bytes, len(list), v.Counts)
 	}
 }

@@ -188,14 +188,14 @@ func (s *Segment) nameLabel(group int) string {
 	return s.value(s.groups.set(uint32(group)), labelkey.SpanName)
 }
 
-// longest returns the length of the first CPU window.
-func (s *Segment) longest() int64 {
+// longest returns the length of the longest CPU window.
+func (s *Segment) longest() (length int64) {
 	for _, w := range s.windows {
 		if w.kind == exporter.KindCPU {
-			return w.end - w.start
+			length = max(length, w.end-w.start)
 		}
 	}
-	return 0
+	return length
 }
 
 // Exemplar is an id of rows without a span: a manual exemplar, or a span without a record.

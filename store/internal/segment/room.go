@@ -39,9 +39,9 @@ type Counts struct {
 	// CPU is the CPU time of all profiles in nanoseconds. Labelled is the part of it with
 	// an id or a span name.
 	CPU, Labelled int64
-	// Unended is the number of ids that were dropped with their rows before their span
-	// ended.
-	Unended int64
+	// Unended is the number of ids that were dropped with their rows although their span
+	// runs, or ended later. Lost is the number of others without a record.
+	Unended, Lost int64
 	// Unseen is the number of CPU samples of spans that do not run and have no record.
 	Unseen int64
 }
@@ -55,6 +55,8 @@ type Room struct {
 	sealed           []*Segment // the oldest first
 	open             *Segment
 	kept             *Segment         // nil if nothing is kept
+	keptPart         float64          // see keeper.part
+	trimming         bool             // set while a kept segment is built without the lock
 	keys             *attributes.Keys // nil if no attributes are kept
 	counts           Counts
 	// profiled is the end of the latest CPU window, in nanoseconds since 1970. profiles
@@ -87,7 +89,7 @@ type Room struct {
 // NewRoom returns an empty room of at most maxBytes. keys decode the attributes of spans.
 func NewRoom(maxBytes int64, keys *attributes.Keys) *Room {
 	r := &Room{
-		keys: keys, maxBytes: maxBytes, target: max(minSegment, maxBytes/maxSegments),
+		keys: keys, maxBytes: maxBytes, keptPart: 1, target: max(minSegment, maxBytes/maxSegments),
 		owner: &owner{}, gone: make(map[ident.Key]bool), profiles: make(map[serviceKey]profiled), dropped: make(map[string]int64),
 	}
 	r.open = r.newSegment()
@@ -143,16 +145,14 @@ func (r *Room) Export(p *exporter.Profile) error {
 	return nil
 }
 
-// SetService sets the service of this process.
+// SetService sets the service of this process. The first one with a name stays.
 func (r *Room) SetService(service, version string) {
-	if of := r.owner.known.Load(); of != nil && *of == [2]string{service, version} {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.changed()
-	r.adopt(service)
-	r.owner.known.Store(&[2]string{service, version})
+	if of := r.owner.known.Load(); of == nil || of[0] == "" || of[0] == noService() {
+		r.changed()
+		r.owner.known.Store(&[2]string{service, version})
+	}
 }
 
 // save hands a profile and the spans before it to the disk.
@@ -213,7 +213,6 @@ func (r *Room) End(ended ...Ended) {
 		}
 	}
 	r.bound()
-	r.trim()
 }
 
 // changed discards the newest view.
@@ -293,10 +292,22 @@ func (r *Room) before() []*Segment {
 	return append([]*Segment{r.kept}, r.sealed...)
 }
 
-// trim drops the oldest segments until the rest fits.
+// trim drops the oldest segments until the rest fits, with what spans may add before the next
+// profile. It leaves the lock while it builds the kept segment. Meanwhile other calls do
+// nothing.
 func (r *Room) trim() {
-	for len(r.sealed) > 0 && r.bytes() > r.maxBytes {
-		oldest := r.sealed[0]
+	for !r.trimming && len(r.sealed) > 0 && r.bytes()+max(0, r.target/share-r.open.spans.bytes()) > r.maxBytes {
+		oldest, before := r.sealed[0], r.kept
+		k := r.keeper(oldest)
+		r.trimming = true
+		r.mu.Unlock()
+		kept := k.build(r.maxBytes / pendingShare)
+		r.mu.Lock()
+		r.trimming = false
+		if r.sealed[0] != oldest || r.kept != before {
+			continue // segments of an earlier process were read meanwhile
+		}
+		r.changed()
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
 			if oldest.process == nil {
@@ -306,7 +317,7 @@ func (r *Room) trim() {
 				r.dropped[w.name()] = max(r.dropped[w.name()], w.end)
 			}
 		}
-		r.keep(oldest)
+		r.replaceKept(k, kept)
 	}
 }
 

@@ -205,8 +205,14 @@ func TestTooLarge(t *testing.T) {
 	}
 	export(t, r, large(10), large(1000))
 	before := r.Bytes()
-	if err := r.Export(large(4000)); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
-		t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+	numbers := profileOf(row{"main;f", 1, nil})
+	for i := range int64(200_000) {
+		numbers.Sample = append(numbers.Sample, &profile.Sample{Value: numbers.Sample[0].Value, NumLabel: map[string][]int64{"bytes": {i, i + 1}}})
+	}
+	for _, p := range []*exporter.Profile{large(4000), windowOf(0, exporter.KindCPU, numbers)} {
+		if err := r.Export(p); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
+			t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+		}
 	}
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
@@ -214,7 +220,7 @@ func TestTooLarge(t *testing.T) {
 	if n := len(r.View().Windows(math.MinInt64, 0)); n != 2 {
 		t.Errorf("%d windows, want 2", n)
 	}
-	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 1 || c.ParseErrors != 1 {
+	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 2 || c.ParseErrors != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -284,6 +290,24 @@ func TestSpanShare(t *testing.T) {
 	}
 }
 
+// Errors and the slowest outlive others although the samples of all are due.
+func TestSpanShareWithoutCPU(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for i := range int64(50_000) {
+		e := Ended{ID: ident.Key(i + 1), Name: "GET", Start: i, Duration: second, Err: i == 0, LocalRoot: true}
+		if i == 1 {
+			e.Duration += second
+		}
+		r.End(e)
+	}
+	v := r.View()
+	_, failed := v.Find(1)
+	_, slowest := v.Find(2)
+	if _, last := v.Find(50_000); !failed || !slowest || !last || v.SpansEvicted == 0 {
+		t.Errorf("error %t, slowest %t, last %t, %+v", failed, slowest, last, v.Counts)
+	}
+}
+
 // At most 64 children of one trace are kept, and lists leave them out. Of many names the last ones
 // count together.
 func TestChildrenAndNames(t *testing.T) {
@@ -334,5 +358,60 @@ func TestUnseen(t *testing.T) {
 	fillSegment(1501)
 	if n := r.Stats().Unseen; n != 1<<4+1<<5 {
 		t.Errorf("%d samples are of unseen spans, want those of 5 and 6", n)
+	}
+}
+
+// The coverage of this process is known after any number of earlier ones.
+func TestCoverageAfterMany(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for n := range 3 * maxServices {
+		r.profiledBy(&window{service: "a", end: length}, &Process{PID: n})
+	}
+	export(t, r, windowOf(0, exporter.KindCPU, profileOf(row{"f", 1, nil})))
+	s := Span{Ended: Ended{Service: "a", Duration: second}}
+	if c, _, known := r.View().Coverage(&s); c != Whole || !known || len(r.profiles) != maxServices+1 {
+		t.Errorf("%v, %t, %d services", c, known, len(r.profiles))
+	}
+}
+
+// Windows of a segment may differ in length. No sample of a span is in neither sum.
+func TestShortWindow(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	window := func(start, length, samples int64) {
+		export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, start), Duration: time.Duration(length)}, profileOf(row{"f", samples, labels("span_id", ident.Key(7).String())})))
+	}
+	r.End(Ended{ID: 7, Name: "GET", Start: 100 * second, Duration: 5 * second, LocalRoot: true})
+	window(95*second, length, 3)
+	r.seal()
+	export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(108, 0), Duration: time.Second / 2}, profileOf(row{"f", 1, nil})))
+	window(109*second, length, 5)
+	r.seal()
+	if s, _ := r.View().Find(7); s.CPU != 8*tick || s.AfterEnd != 0 {
+		t.Errorf("%+v", s.Sums)
+	}
+}
+
+// The first service of a process keeps its windows without a resource. Windows of one
+// process cover the spans of all its services.
+func TestFirstService(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for n, service := range []string{"", noService(), "a", "b"} {
+		if service != "" {
+			r.SetService(service, "")
+		}
+		export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, int64(n)*length), Duration: time.Duration(length)}, profileOf(row{"f", 1, nil})))
+	}
+	v := r.View()
+	for _, w := range v.Windows(0, 0) {
+		if w.Service != "a" {
+			t.Errorf("a window of %q", w.Service)
+		}
+	}
+	for _, service := range []string{"a", "b"} {
+		s := Span{Ended: Ended{Service: service, Duration: 4 * length}}
+		c, complete, known := v.Coverage(&s)
+		if until, ok := v.Until(service); c != Whole || !complete || !known || until != 4*length || !ok {
+			t.Errorf("%s: coverage %v, %t, %t until %d", service, c, complete, known, until)
+		}
 	}
 }

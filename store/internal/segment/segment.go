@@ -272,10 +272,10 @@ type serviceKey struct {
 
 // profiledBy enters a CPU window of a process.
 func (r *Room) profiledBy(w *window, process *Process) {
-	key := serviceKey{w.name(), process}
+	key := serviceKey{w.service, process}
 	p, ok := r.profiles[key]
 	switch {
-	case !ok && len(r.profiles) == maxServices:
+	case !ok && (process != nil && len(r.profiles) >= maxServices || len(r.profiles) == 2*maxServices):
 		return
 	case !ok, w.end < p.until-maxOvertaken: // the clock was set back
 		p.until = w.end
@@ -295,25 +295,10 @@ func (r *Room) profiledBy(w *window, process *Process) {
 	r.profiles[key] = p
 }
 
-// adopt gives the profiles without a resource to the process's service.
-func (r *Room) adopt(service string) {
-	for _, of := range []string{"", noService()} {
-		if p, ok := r.profiles[serviceKey{service: of}]; ok && of != service {
-			delete(r.profiles, serviceKey{service: of})
-			r.profiles[serviceKey{service: service}] = p
-		}
-	}
-}
-
 // Coverage returns how much of a span's time was profiled, as far as profiles have arrived.
 // complete is set if they have arrived for all of it. known is false without any profile.
 func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
-	p, known := v.profiles[serviceKey{s.Service, s.Process}]
-	for key, of := range v.profiles { // else of the service with the latest window
-		if _, own := v.profiles[serviceKey{s.Service, s.Process}]; !own && key.process == s.Process && (!known || of.until > p.until) {
-			p, known = of, true
-		}
-	}
+	p, known := v.profiled(serviceKey{s.Service, s.Process})
 	if !known {
 		return Whole, false, false
 	}
@@ -322,7 +307,7 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 	if end <= start {
 		return Whole, complete, true
 	}
-	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended > 0 {
+	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended+v.Lost > 0 {
 		return Evicted, complete, true
 	}
 	covered := int64(0)
@@ -338,9 +323,21 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 	return Partial, complete, true
 }
 
+// profiled returns when a service was profiled. Without windows of its own, it is the service
+// with the latest window of the process.
+func (v *View) profiled(of serviceKey) (p profiled, known bool) {
+	p, known = v.profiles[of]
+	for key, other := range v.profiles {
+		if _, own := v.profiles[of]; !own && key.process == of.process && (!known || other.until > p.until) {
+			p, known = other, true
+		}
+	}
+	return p, known
+}
+
 // Until returns the end of the latest CPU window of a service of this process, false
 // without any.
 func (v *View) Until(service string) (until int64, ok bool) {
-	p, ok := v.profiles[serviceKey{service: service}]
+	p, ok := v.profiled(serviceKey{service: service})
 	return p.until, ok
 }

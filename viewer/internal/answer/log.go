@@ -98,8 +98,8 @@ type Stats struct {
 	SpansEvicted int64 `json:"spansEvicted"`
 	SpansNotKept int64 `json:"spansNotKept"`
 	// SpansDropped ended faster than they could be recorded. ChildrenDropped are beyond the
-	// bound of a trace. IDsEvicted are ids with samples that were evicted before a span with
-	// that id ended.
+	// bound of a trace. IDsEvicted are ids with samples that were evicted while their span
+	// ran.
 	SpansDropped    int64 `json:"spansDropped"`
 	ChildrenDropped int64 `json:"childrenDropped"`
 	IDsEvicted      int64 `json:"idsEvicted"`
