@@ -97,6 +97,8 @@ type job struct {
 	size    int64
 }
 
+func (j job) keeps() bool { return j.kept != nil || j.merged != nil }
+
 // openDisk makes the directory of this process.
 func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(error)) (*disk, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -138,6 +140,11 @@ func (d *disk) add(j job) {
 	case d.waiting+j.size > maxWaiting && j.flushed == nil && !j.sealed:
 		d.counts.Failed++
 		d.report(errors.New("the disk is too slow: a profile is in memory only"))
+		return
+	}
+	if i := slices.IndexFunc(d.jobs, job.keeps); i >= 0 && j.keeps() { // the newest set is enough
+		w := &d.jobs[i]
+		w.kept, w.merged = cmp.Or(j.kept, w.kept), append(w.merged, j.merged...)
 		return
 	}
 	d.jobs, d.waiting = append(d.jobs, j), d.waiting+j.size
@@ -210,7 +217,7 @@ func (d *disk) write(j job) error {
 		return d.writeWindow(j)
 	case j.sealed:
 		return d.seal()
-	case j.kept != nil || len(j.merged) > 0:
+	case j.keeps():
 		return d.writeKept(j.kept, j.merged)
 	}
 	return nil

@@ -276,7 +276,13 @@ func TestDiskQueue(t *testing.T) {
 	for range 10 {
 		d.add(job{spans: make([]Ended, maxWaiting/256/4)})
 	}
-	if len(d.jobs) != 4 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
+	set, merged := newSegment(), []savedDir{{path: "a"}}
+	d.add(job{kept: newSegment(), merged: merged})
+	d.add(job{kept: set})
+	if w := d.jobs[4]; w.kept != set || len(w.merged) != 1 {
+		t.Errorf("%+v is not the newest kept set", w)
+	}
+	if len(d.jobs) != 5 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
 		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
 	}
 }
