@@ -139,6 +139,8 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 			base := strings.TrimSuffix(e.Name(), opened)
 			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
 			switch of.size = sizeOf(of.path); {
+			case l.own != nil && strings.HasSuffix(base, gone): // a kill came before its end
+				_ = os.RemoveAll(of.path)
 			case !number && base != keptName:
 			case !e.IsDir():
 				l.report(fmt.Errorf("%s: it is no directory", of.path))
@@ -195,7 +197,7 @@ func (d *disk) writeKept(s *Segment, merged []savedDir) error {
 	}
 	var err error
 	for _, of := range merged {
-		if e := os.RemoveAll(of.path); e != nil {
+		if e := remove(of.path); e != nil {
 			err = errors.Join(err, e)
 			continue
 		}
@@ -211,7 +213,7 @@ func (d *disk) replaceKept(s *Segment) error {
 	}
 	size, err := d.writeKeptTo(fresh, s)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(old), os.Rename(fresh, old))
+		err = errors.Join(remove(old), os.Rename(fresh, old))
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))

@@ -28,6 +28,7 @@ import (
 const (
 	processPrefix = "segments-"
 	opened        = ".open"
+	gone          = ".gone" // is being removed
 	keptName      = "kept"
 	spansFile     = "spans.json.gz"
 	profileSuffix = ".pb.gz"
@@ -325,13 +326,21 @@ func (d *disk) bound() (err error) {
 		oldest := d.saved[0]
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
-		err = cmp.Or(err, os.RemoveAll(oldest.path))
+		err = cmp.Or(err, remove(oldest.path))
 		d.removed(oldest)
 		d.mu.Lock()
 		d.counts.Removed++
 		d.mu.Unlock()
 	}
 	return err
+}
+
+// remove removes a segment or a kept set. What a kill leaves has a name that nobody reads.
+func remove(path string) error {
+	if os.Rename(path, path+gone) == nil {
+		path += gone
+	}
+	return os.RemoveAll(path)
 }
 
 // removed counts a directory that was removed. It removes the directory of an earlier process

@@ -6,6 +6,7 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -433,5 +434,42 @@ func TestKeptOfMany(t *testing.T) {
 	}
 	if len(kept) < 4 || len(ids) < 40 {
 		t.Errorf("%d kept sets, %d spans", len(kept), len(ids))
+	}
+}
+
+// A kill while a segment and the kept set are removed leaves parts. Nobody reads them, and the
+// next process removes them.
+func TestKilledWhileItRemoves(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	fill(t, r, 0, 3)
+	r.sealNow()
+	r.mu.Lock()
+	r.dropOldest()
+	r.mu.Unlock()
+	fill(t, r, 3, 5)
+	want, dir := contentsOf(t, r), r.disk.dir
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	part, set := filepath.Join(dir, "000000"+gone), filepath.Join(dir, keptName)
+	if err := errors.Join(os.Rename(filepath.Join(dir, "000000"), part), os.Remove(filepath.Join(part, spansFile)), os.Rename(set, set+opened), os.CopyFS(set+gone, os.DirFS(part))); err != nil {
+		t.Fatal(err)
+	}
+	next := openRoom(t, path, 64<<20)
+	if diff := cmp.Diff(want, contentsOf(t, next)); diff != "" {
+		t.Error(diff)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(path, "*", "*"+gone)); len(left) > 0 {
+		t.Error(left)
+	}
+	if err := remove(filepath.Join(dir, "000001"+opened)); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "000001*")); len(left) > 0 {
+		t.Error(left)
 	}
 }
