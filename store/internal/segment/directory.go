@@ -8,11 +8,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
@@ -127,11 +129,14 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 				continue // its process runs
 			}
 			if lock != nil {
-				defer func() { _ = lock.Close() }() // it was never written
+				_ = lock.Close() // it was never written
+			}
+			if time.Since(time.Unix(0, p.Started)) > time.Minute { // else its process may be about to lock it
+				removeEmpty(dir)
 			}
 		}
 		inside, err := files.Entries(dir, files.NoFollow)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			l.report(err)
 		}
 		for _, e := range inside {
@@ -201,7 +206,7 @@ func (d *disk) writeKept(s *Segment, merged []savedDir) error {
 			err = errors.Join(err, e)
 			continue
 		}
-		d.removed(of)
+		d.grown(-of.size, 0)
 	}
 	return err
 }

@@ -105,18 +105,12 @@ func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(er
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
-	d := &disk{maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	for range 5 {
-		var err error
-		if d.dir, err = os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid())); err != nil {
-			return nil, err
-		}
-		// Another process that starts may take the new directory for a dead process's.
-		if d.lock, err = atomicfile.TryLock(d.dir); !errors.Is(err, atomicfile.ErrLocked) {
-			return d, err
-		}
+	dir, err := os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid()))
+	if err != nil {
+		return nil, err
 	}
-	return nil, atomicfile.ErrLocked
+	lock, err := atomicfile.Lock(dir) // which another process may try in this moment
+	return &disk{dir: dir, lock: lock, maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}, err
 }
 
 // Counts returns the counts until now.
@@ -199,7 +193,17 @@ func (d *disk) close() error {
 	}
 	d.mu.Unlock()
 	<-d.done
-	return d.lock.Close()
+	err := d.lock.Close()
+	removeEmpty(d.dir)
+	return err
+}
+
+// removeEmpty removes the directory of a process if only the lock is in it.
+func removeEmpty(dir string) {
+	if inside, err := files.Entries(dir, files.NoFollow); err == nil && len(inside) == 1 && inside[0].Name() == atomicfile.LockName {
+		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
+		_ = os.Remove(dir)
+	}
 }
 
 func (d *disk) do(j job) {
@@ -327,7 +331,7 @@ func (d *disk) bound() (err error) {
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
 		err = cmp.Or(err, remove(oldest.path))
-		d.removed(oldest)
+		d.grown(-oldest.size, 0)
 		d.mu.Lock()
 		d.counts.Removed++
 		d.mu.Unlock()
@@ -341,18 +345,4 @@ func remove(path string) error {
 		path += gone
 	}
 	return os.RemoveAll(path)
-}
-
-// removed counts a directory that was removed. It removes the directory of an earlier process
-// once only the lock is in it. The lock of this process stays.
-func (d *disk) removed(of savedDir) {
-	d.grown(-of.size, 0)
-	dir := filepath.Dir(of.path)
-	if dir == d.dir {
-		return
-	}
-	if inside, err := files.Entries(dir, files.NoFollow); err == nil && len(inside) == 1 && inside[0].Name() == atomicfile.LockName {
-		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
-		_ = os.Remove(dir)
-	}
 }

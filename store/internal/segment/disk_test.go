@@ -140,9 +140,17 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, started := range []int64{1, time.Now().UnixNano()} { // a killed process, and one that starts
+		if err := os.Mkdir(filepath.Join(path, fmt.Sprintf("%s%d-1-x", processPrefix, started)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	next := openRoom(t, path, 64<<20)
 	if diff := cmp.Diff(before, contentsOf(t, next)); diff != "" {
 		t.Error("after it:", diff)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(path, "*")); len(dirs) != 3 {
+		t.Errorf("want the first process, the one that starts and this one: %q", dirs)
 	}
 	list, _ := next.View().List(t.Context(), &SpanQuery{})
 	if p := list[0].Process; p == nil || p.PID != os.Getpid() || next.View().Counts != (Counts{}) {
