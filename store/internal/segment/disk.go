@@ -36,8 +36,8 @@ const (
 	oldFile = "process.json.gz"
 	// maxWaiting bounds the bytes that wait for the disk.
 	maxWaiting = 16 << 20
-	// maxUnsaved bounds the spans that wait for the next window.
-	maxUnsaved = 4096
+	// maxUnsaved bounds the bytes of spans that wait for the next window.
+	maxUnsaved = 1 << 20
 	// openShare is the part of all bytes that the open segment takes at most. maxText bounds
 	// its file of spans, unpacked.
 	openShare = 8
@@ -123,9 +123,8 @@ func (d *disk) Counts() DiskCounts {
 // add appends a job. It never waits: without a place in the queue the job is dropped.
 func (d *disk) add(j job) {
 	if j.profile != nil {
-		j.size = int64(j.profile.Size())
+		j.size += int64(j.profile.Size())
 	}
-	j.size += 256 * int64(len(j.spans))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -283,7 +284,7 @@ func TestDiskQueue(t *testing.T) {
 	reported := 0
 	d := &disk{wake: make(chan struct{}, 1), report: func(error) { reported++ }}
 	for range 10 {
-		d.add(job{spans: make([]Ended, maxWaiting/256/4)})
+		d.add(job{spans: make([]Ended, 1), size: maxWaiting / 4})
 	}
 	set, merged := newSegment(), []savedDir{{path: "a"}}
 	d.add(job{kept: newSegment(), merged: merged})
@@ -293,6 +294,32 @@ func TestDiskQueue(t *testing.T) {
 	}
 	if len(d.jobs) != 5 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
 		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
+	}
+}
+
+// Spans wait for the next window with cut texts, and in bounded bytes.
+func TestUnsavedBound(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	for n := range 2000 {
+		r.End(Ended{ID: ident.Key(n + 1), Name: "GET", Err: true, Status: strconv.Itoa(n) + strings.Repeat("x", 8<<10), Start: length, LocalRoot: true})
+		waits := 0
+		for _, e := range r.unsaved {
+			waits += len(e.Status)
+		}
+		if waits >= maxUnsaved {
+			t.Fatalf("%d bytes wait", waits)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := openRoom(t, path, 64<<20)
+	if list, _ := next.View().List(t.Context(), &SpanQuery{}); len(list) != 2000 {
+		t.Errorf("%d of 2,000 spans are read", len(list))
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -364,7 +391,7 @@ func TestSpansFileBound(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := range 100_000 {
 		r.End(Ended{ID: ident.Key(rnd.Uint64()), Parent: ident.Key(rnd.Uint64()), Trace: trace.TraceID(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, rnd.Uint64()), rnd.Uint64())), Name: "GET", Start: int64(n), Duration: second})
-		if n%maxUnsaved == 0 {
+		if n%4096 == 0 {
 			r.Flush(nil)
 		}
 	}
