@@ -244,11 +244,11 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 			e := s.spans.ended(&spans[i])
 			records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(&spans[i]))})
 		}
-		b, _, err := pack(records)
+		b, text, err := pack(records)
 		if err != nil {
 			return 0, err
 		}
-		if size = int64(len(b)); size <= limit/2 {
+		if size = int64(len(b)); size <= limit/2 && text <= maxText {
 			break
 		}
 		spans = spans[:len(spans)*3/4]

@@ -5,6 +5,7 @@ package segment
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,48 +135,51 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		}
 	}
 	profiles := profilesIn(of.path)
-	records, err := readRecords(filepath.Join(of.path, spansFile))
-	windows := int64(0)
-	last := len(records) > 0 && records[len(records)-1].Last
-	for _, r := range records {
-		if r.Window != nil {
-			windows++
-		}
+	var windows []*savedWindow
+	last := false
+	b, err := files.Read(filepath.Join(of.path, spansFile), files.NoFollow, maxFile)
+	if err == nil {
+		err = readLines(b, func(line []byte) error {
+			var r struct { // the spans are read once their samples are there
+				Window *savedWindow
+				Last   bool
+			}
+			err := json.Unmarshal(line, &r)
+			if last = r.Last; r.Window != nil {
+				windows = append(windows, r.Window)
+			}
+			return err
+		})
 	}
 	switch {
 	case !last && filepath.Base(of.path) == keptName+opened: // the one before is there
 		return nil
 	case isOpen && errors.Is(err, fs.ErrNotExist) && profiles <= 1: // a kill came before the first line
 		return nil
-	case err == nil && (!isOpen && !last || isOpen && profiles > windows+1):
+	case err == nil && (!isOpen && !last || isOpen && profiles > int64(len(windows))+1):
 		err = errors.New("its end is missing")
-	}
-	if err != nil {
-		l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, spansFile), err))
 	}
 	s := newSegment()
 	s.process = of.process
 	s.owner = l.owners[of.process]
-	for _, r := range slices.Backward(records) {
-		if r.Window == nil {
-			continue
-		}
+	for _, w := range slices.Backward(windows) {
 		if s.bytes() > room {
 			l.leftOut.Add(1)
 			continue
 		}
-		l.named(of.process, r.Window.Service, r.Window.Version)
-		if err := l.readWindow(s, of.path, r.Window); err != nil {
-			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, r.Window.File), err))
+		l.named(of.process, w.Service, w.Version)
+		if err := l.readWindow(s, of.path, w); err != nil {
+			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, w.File), err))
 		}
 	}
-	for _, r := range records {
-		if r.Span == nil {
-			continue
+	err = cmp.Or(err, readLines(b, func(line []byte) error {
+		var r savedRecord
+		if err := json.Unmarshal(line, &r); err != nil || r.Span == nil {
+			return err
 		}
 		e, ok := r.Span.ended(l.room.keys)
 		if !ok || !s.spans.add(&e) {
-			continue
+			return nil
 		}
 		if p := r.Span.Process; p != nil {
 			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
@@ -185,6 +189,10 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		if s.spans.bytes() > spans { // the memory dropped some too
 			s.spans.dropHalf(math.MaxInt64)
 		}
+		return nil
+	}))
+	if err != nil {
+		l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, spansFile), err))
 	}
 	if len(s.windows) == 0 && len(s.spans.list) == 0 {
 		return nil
