@@ -266,6 +266,7 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
 		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
 		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
+		{Name: "directory: spans without room in memory", Value: uint64(s.SpansLeftOut)},
 	} {
 		if loss.Value > 0 {
 			counters = append(counters, loss)

@@ -152,7 +152,7 @@ func busyWindow(at, n int, id string) *exporter.Profile {
 // The newest windows are restored, as many as have room.
 func TestDirectoryRestoresNewest(t *testing.T) {
 	dir := t.TempDir()
-	first := newStore(t, store.WithDirectory(dir, 64<<20))
+	first := newStore(t, store.WithDirectory(dir, 64<<20), store.WithMaxBytes(16<<20))
 	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
 	export(t, first, busyWindow(0, 4000, slowest))
 	for n := 1; n < 60; n++ {
@@ -173,6 +173,10 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	d := second.Stats().Directory
 	if d.Windows < 5 || d.Windows > 50 || int64(d.Windows)+d.WindowsLeftOut != 60 {
 		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
+	}
+	// The slowest span of a segment without room stays, with its samples.
+	if s := spanWithID(t, second, slowest); s.SamplesHeld != 50 || int64(d.Spans)+d.SpansLeftOut != 1+5*59 {
+		t.Errorf("%+v, and %+v", s, d)
 	}
 	if windows := second.Windows(); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {
 		t.Errorf("the newest window is not restored: %v", windows[len(windows)-1])

@@ -70,7 +70,8 @@ type DirectoryStats struct {
 	// no other number of Stats except Bytes.
 	Spans, Windows int
 	// WindowsLeftOut are the profiles of earlier processes that had no room in memory.
-	WindowsLeftOut int64
+	// SpansLeftOut are their spans without room, as far as their segments were read.
+	WindowsLeftOut, SpansLeftOut int64
 }
 
 // Stats returns what the store holds, received and lost.
@@ -92,7 +93,7 @@ func (s *Store) stats(of segment.Stats) Stats {
 			Path: s.config.directory, Bytes: of.Disk.Bytes, MaxBytes: s.config.directoryBytes,
 			FilesWritten: of.Disk.Files, WriteFailures: of.Disk.Failed, SegmentsRemoved: of.Disk.Removed,
 			FilesUnreadable: of.Unreadable, Restoring: of.Restoring,
-			Spans: of.Earlier.Spans, Windows: of.Earlier.Windows, WindowsLeftOut: of.LeftOut,
+			Spans: of.Earlier.Spans, Windows: of.Earlier.Windows, WindowsLeftOut: of.LeftOut, SpansLeftOut: of.SpansLeftOut,
 		}
 	}
 	return stats

@@ -45,7 +45,6 @@ func TestRandomDamage(t *testing.T) {
 	found, _ := filepath.Glob(filepath.Join(path, "*", "*", "*.gz"))
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	damaged := filepath.Join(t.TempDir(), "damaged")
 	kinds, unchanged := make(map[string]int), 0
 	for trial := range trials {
 		file := found[rnd.IntN(len(found))]
@@ -66,10 +65,7 @@ func TestRandomDamage(t *testing.T) {
 		if reader.loader != nil {
 			counted = int(reader.View().Unreadable)
 		}
-		if err := os.WriteFile(damaged, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, torn := readRecords(damaged)
+		torn := readLines(b, func([]byte) error { return nil })
 		between := kind == "cut" && filepath.Base(file) == spansFile && strings.HasSuffix(filepath.Dir(file), opened) && torn == nil
 		same := cmp.Equal(got, whole)
 		if same {

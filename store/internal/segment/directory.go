@@ -8,11 +8,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
@@ -127,11 +129,14 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 				continue // its process runs
 			}
 			if lock != nil {
-				defer func() { _ = lock.Close() }() // it was never written
+				_ = lock.Close() // it was never written
+			}
+			if time.Since(time.Unix(0, p.Started)) > time.Minute { // else its process may be about to lock it
+				removeEmpty(dir)
 			}
 		}
 		inside, err := files.Entries(dir, files.NoFollow)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			l.report(err)
 		}
 		for _, e := range inside {
@@ -139,6 +144,8 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 			base := strings.TrimSuffix(e.Name(), opened)
 			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
 			switch of.size = sizeOf(of.path); {
+			case l.own != nil && strings.HasSuffix(base, gone): // a kill came before its end
+				_ = os.RemoveAll(of.path)
 			case !number && base != keptName:
 			case !e.IsDir():
 				l.report(fmt.Errorf("%s: it is no directory", of.path))
@@ -195,11 +202,11 @@ func (d *disk) writeKept(s *Segment, merged []savedDir) error {
 	}
 	var err error
 	for _, of := range merged {
-		if e := os.RemoveAll(of.path); e != nil {
+		if e := remove(of.path); e != nil {
 			err = errors.Join(err, e)
 			continue
 		}
-		d.removed(of)
+		d.grown(-of.size, 0)
 	}
 	return err
 }
@@ -211,7 +218,7 @@ func (d *disk) replaceKept(s *Segment) error {
 	}
 	size, err := d.writeKeptTo(fresh, s)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(old), os.Rename(fresh, old))
+		err = errors.Join(remove(old), os.Rename(fresh, old))
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))
@@ -237,11 +244,11 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 			e := s.spans.ended(&spans[i])
 			records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(&spans[i]))})
 		}
-		b, _, err := pack(records)
+		b, text, err := pack(records)
 		if err != nil {
 			return 0, err
 		}
-		if size = int64(len(b)); size <= limit/2 {
+		if size = int64(len(b)); size <= limit/2 && text <= maxText {
 			break
 		}
 		spans = spans[:len(spans)*3/4]

@@ -28,6 +28,7 @@ import (
 const (
 	processPrefix = "segments-"
 	opened        = ".open"
+	gone          = ".gone" // is being removed
 	keptName      = "kept"
 	spansFile     = "spans.json.gz"
 	profileSuffix = ".pb.gz"
@@ -35,8 +36,8 @@ const (
 	oldFile = "process.json.gz"
 	// maxWaiting bounds the bytes that wait for the disk.
 	maxWaiting = 16 << 20
-	// maxUnsaved bounds the spans that wait for the next window.
-	maxUnsaved = 4096
+	// maxUnsaved bounds the bytes of spans that wait for the next window.
+	maxUnsaved = 1 << 20
 	// openShare is the part of all bytes that the open segment takes at most. maxText bounds
 	// its file of spans, unpacked.
 	openShare = 8
@@ -97,23 +98,19 @@ type job struct {
 	size    int64
 }
 
+func (j job) keeps() bool { return j.kept != nil || j.merged != nil }
+
 // openDisk makes the directory of this process.
 func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(error)) (*disk, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
-	d := &disk{maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	for range 5 {
-		var err error
-		if d.dir, err = os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid())); err != nil {
-			return nil, err
-		}
-		// Another process that starts may take the new directory for a dead process's.
-		if d.lock, err = atomicfile.TryLock(d.dir); !errors.Is(err, atomicfile.ErrLocked) {
-			return d, err
-		}
+	dir, err := os.MkdirTemp(path, fmt.Sprintf("%s%d-%d-*", processPrefix, time.Now().UnixNano(), os.Getpid()))
+	if err != nil {
+		return nil, err
 	}
-	return nil, atomicfile.ErrLocked
+	lock, err := atomicfile.Lock(dir) // which another process may try in this moment
+	return &disk{dir: dir, lock: lock, maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}, err
 }
 
 // Counts returns the counts until now.
@@ -126,9 +123,8 @@ func (d *disk) Counts() DiskCounts {
 // add appends a job. It never waits: without a place in the queue the job is dropped.
 func (d *disk) add(j job) {
 	if j.profile != nil {
-		j.size = int64(j.profile.Size())
+		j.size += int64(j.profile.Size())
 	}
-	j.size += 256 * int64(len(j.spans))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -138,6 +134,11 @@ func (d *disk) add(j job) {
 	case d.waiting+j.size > maxWaiting && j.flushed == nil && !j.sealed:
 		d.counts.Failed++
 		d.report(errors.New("the disk is too slow: a profile is in memory only"))
+		return
+	}
+	if i := slices.IndexFunc(d.jobs, job.keeps); i >= 0 && j.keeps() { // the newest set is enough
+		w := &d.jobs[i]
+		w.kept, w.merged = cmp.Or(j.kept, w.kept), append(w.merged, j.merged...)
 		return
 	}
 	d.jobs, d.waiting = append(d.jobs, j), d.waiting+j.size
@@ -191,7 +192,17 @@ func (d *disk) close() error {
 	}
 	d.mu.Unlock()
 	<-d.done
-	return d.lock.Close()
+	err := d.lock.Close()
+	removeEmpty(d.dir)
+	return err
+}
+
+// removeEmpty removes the directory of a process if only the lock is in it.
+func removeEmpty(dir string) {
+	if inside, err := files.Entries(dir, files.NoFollow); err == nil && len(inside) == 1 && inside[0].Name() == atomicfile.LockName {
+		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
+		_ = os.Remove(dir)
+	}
 }
 
 func (d *disk) do(j job) {
@@ -210,7 +221,7 @@ func (d *disk) write(j job) error {
 		return d.writeWindow(j)
 	case j.sealed:
 		return d.seal()
-	case j.kept != nil || len(j.merged) > 0:
+	case j.keeps():
 		return d.writeKept(j.kept, j.merged)
 	}
 	return nil
@@ -318,8 +329,8 @@ func (d *disk) bound() (err error) {
 		oldest := d.saved[0]
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
-		err = cmp.Or(err, os.RemoveAll(oldest.path))
-		d.removed(oldest)
+		err = cmp.Or(err, remove(oldest.path))
+		d.grown(-oldest.size, 0)
 		d.mu.Lock()
 		d.counts.Removed++
 		d.mu.Unlock()
@@ -327,16 +338,10 @@ func (d *disk) bound() (err error) {
 	return err
 }
 
-// removed counts a directory that was removed. It removes the directory of an earlier process
-// once only the lock is in it. The lock of this process stays.
-func (d *disk) removed(of savedDir) {
-	d.grown(-of.size, 0)
-	dir := filepath.Dir(of.path)
-	if dir == d.dir {
-		return
+// remove removes a segment or a kept set. What a kill leaves has a name that nobody reads.
+func remove(path string) error {
+	if os.Rename(path, path+gone) == nil {
+		path += gone
 	}
-	if inside, err := files.Entries(dir, files.NoFollow); err == nil && len(inside) == 1 && inside[0].Name() == atomicfile.LockName {
-		_ = os.Remove(filepath.Join(dir, atomicfile.LockName))
-		_ = os.Remove(dir)
-	}
+	return os.RemoveAll(path)
 }

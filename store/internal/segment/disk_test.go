@@ -6,6 +6,7 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,9 +141,17 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, started := range []int64{1, time.Now().UnixNano()} { // a killed process, and one that starts
+		if err := os.Mkdir(filepath.Join(path, fmt.Sprintf("%s%d-1-x", processPrefix, started)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	next := openRoom(t, path, 64<<20)
 	if diff := cmp.Diff(before, contentsOf(t, next)); diff != "" {
 		t.Error("after it:", diff)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(path, "*")); len(dirs) != 3 {
+		t.Errorf("want the first process, the one that starts and this one: %q", dirs)
 	}
 	list, _ := next.View().List(t.Context(), &SpanQuery{})
 	if p := list[0].Process; p == nil || p.PID != os.Getpid() || next.View().Counts != (Counts{}) {
@@ -274,14 +284,46 @@ func TestDiskQueue(t *testing.T) {
 	reported := 0
 	d := &disk{wake: make(chan struct{}, 1), report: func(error) { reported++ }}
 	for range 10 {
-		d.add(job{spans: make([]Ended, maxWaiting/256/4)})
+		d.add(job{spans: make([]Ended, 1), size: maxWaiting / 4})
 	}
-	if len(d.jobs) != 4 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
+	set, merged := newSegment(), []savedDir{{path: "a"}}
+	d.add(job{kept: newSegment(), merged: merged})
+	d.add(job{kept: set})
+	if w := d.jobs[4]; w.kept != set || len(w.merged) != 1 {
+		t.Errorf("%+v is not the newest kept set", w)
+	}
+	if len(d.jobs) != 5 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
 		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
 	}
 }
 
-// What follows a damaged place in a file of spans is read. A file that lost its last lines is
+// Spans wait for the next window with cut texts, and in bounded bytes.
+func TestUnsavedBound(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	for n := range 2000 {
+		r.End(Ended{ID: ident.Key(n + 1), Name: "GET", Err: true, Status: strconv.Itoa(n) + strings.Repeat("x", 8<<10), Start: length, LocalRoot: true})
+		waits := 0
+		for _, e := range r.unsaved {
+			waits += len(e.Status)
+		}
+		if waits >= maxUnsaved {
+			t.Fatalf("%d bytes wait", waits)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := openRoom(t, path, 64<<20)
+	if list, _ := next.View().List(t.Context(), &SpanQuery{}); len(list) != 2000 {
+		t.Errorf("%d of 2,000 spans are read", len(list))
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file of spans is read up to its first damaged place. One that lost its last lines is
 // damaged too.
 func TestTornLines(t *testing.T) {
 	path := t.TempDir()
@@ -305,7 +347,7 @@ func TestTornLines(t *testing.T) {
 			b       []byte
 			windows int
 		}{
-			"first member": {damaged, 9}, "only the first is left": {was[:second], []int{5, 7}[i]}, "empty": {nil, []int{4, 6}[i]},
+			"first member": {damaged, []int{4, 6}[i]}, "only the first is left": {was[:second], []int{5, 7}[i]}, "empty": {nil, []int{4, 6}[i]},
 		} {
 			reader, reported := readWith(t, path, file, c.b)
 			if n := len(reader.View().Windows(math.MinInt64, 0)); n != c.windows || reported != 1 || reader.View().Unreadable != 1 {
@@ -349,7 +391,7 @@ func TestSpansFileBound(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := range 100_000 {
 		r.End(Ended{ID: ident.Key(rnd.Uint64()), Parent: ident.Key(rnd.Uint64()), Trace: trace.TraceID(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, rnd.Uint64()), rnd.Uint64())), Name: "GET", Start: int64(n), Duration: second})
-		if n%maxUnsaved == 0 {
+		if n%4096 == 0 {
 			r.Flush(nil)
 		}
 	}
@@ -427,5 +469,42 @@ func TestKeptOfMany(t *testing.T) {
 	}
 	if len(kept) < 4 || len(ids) < 40 {
 		t.Errorf("%d kept sets, %d spans", len(kept), len(ids))
+	}
+}
+
+// A kill while a segment and the kept set are removed leaves parts. Nobody reads them, and the
+// next process removes them.
+func TestKilledWhileItRemoves(t *testing.T) {
+	path := t.TempDir()
+	r := openRoom(t, path, 64<<20)
+	fill(t, r, 0, 3)
+	r.sealNow()
+	r.mu.Lock()
+	r.dropOldest()
+	r.mu.Unlock()
+	fill(t, r, 3, 5)
+	want, dir := contentsOf(t, r), r.disk.dir
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	part, set := filepath.Join(dir, "000000"+gone), filepath.Join(dir, keptName)
+	if err := errors.Join(os.Rename(filepath.Join(dir, "000000"), part), os.Remove(filepath.Join(part, spansFile)), os.Rename(set, set+opened), os.CopyFS(set+gone, os.DirFS(part))); err != nil {
+		t.Fatal(err)
+	}
+	next := openRoom(t, path, 64<<20)
+	if diff := cmp.Diff(want, contentsOf(t, next)); diff != "" {
+		t.Error(diff)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(path, "*", "*"+gone)); len(left) > 0 {
+		t.Error(left)
+	}
+	if err := remove(filepath.Join(dir, "000001"+opened)); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "000001*")); len(left) > 0 {
+		t.Error(left)
 	}
 }

@@ -53,21 +53,31 @@ func (d *disk) savedSpanOf(e *Ended, p *Process) *savedSpan {
 	return s
 }
 
-// pack returns lines as one gzip member. Its checksum shows whether it is whole. text is the
+// maxMember bounds the lines of a gzip member.
+const maxMember = 1024
+
+// pack returns lines as gzip members. Their checksums show whether they are whole. text is the
 // size of the lines.
 func pack(records []savedRecord) (packed []byte, text int64, err error) {
 	var lines, b bytes.Buffer
-	to := json.NewEncoder(&lines)
-	for i := range records {
-		if err := to.Encode(&records[i]); err != nil {
+	z := gzip.NewWriter(&b)
+	for part := range slices.Chunk(records, maxMember) {
+		to := json.NewEncoder(&lines)
+		for i := range part {
+			if err := to.Encode(&part[i]); err != nil {
+				return nil, 0, err
+			}
+		}
+		text += int64(lines.Len())
+		z.Reset(&b)
+		if _, err := lines.WriteTo(z); err != nil {
+			return nil, 0, err
+		}
+		if err := z.Close(); err != nil {
 			return nil, 0, err
 		}
 	}
-	z := gzip.NewWriter(&b)
-	if _, err = z.Write(lines.Bytes()); err == nil {
-		err = z.Close()
-	}
-	return b.Bytes(), int64(lines.Len()), err
+	return b.Bytes(), text, nil
 }
 
 // appendTo appends a member to the file of spans in a directory. If the disk is full, it
@@ -95,52 +105,27 @@ func (s *savedSpan) ended(keys *attributes.Keys) (Ended, bool) {
 	return e, valid
 }
 
-// maxTorn bounds the damaged places of one file that are passed over.
-const maxTorn = 64
-
-// readRecords returns the lines of a file of spans, except damaged members. The error is about
-// the first of these.
-func readRecords(path string) (records []savedRecord, err error) {
-	b, err := files.Read(path, files.NoFollow, maxFile)
-	if err != nil {
-		return nil, err
-	}
-	torn := 0
-	for room := int64(maxFile); len(b) > 0; {
-		in := bytes.NewReader(b)
-		text, failed := member(in, room)
+// readLines calls visit for each line of a file of spans, and ends at the first damaged
+// member. It holds one member at a time.
+func readLines(b []byte, visit func(line []byte) error) error {
+	in, room := bytes.NewReader(b), int64(maxFile)
+	for z := new(gzip.Reader); in.Len() > 0; {
+		if err := z.Reset(in); err != nil {
+			return err
+		}
+		z.Multistream(false)
+		text, err := io.ReadAll(io.LimitReader(z, room+1))
+		if err != nil {
+			return err
+		}
 		if room -= int64(len(text)); room < 0 {
-			return records, errors.New("it is too large")
+			return errors.New("it is too large")
 		}
-		next := len(b) - in.Len()
-		if failed == nil {
-			for line := range bytes.Lines(text) {
-				var r savedRecord
-				if failed = json.Unmarshal(line, &r); failed != nil {
-					break
-				}
-				records = append(records, r)
-			}
-		} else if next = 1 + bytes.Index(b[1:], []byte("\x1f\x8b\x08")); next == 0 || torn == maxTorn {
-			next = len(b)
-		}
-		if failed != nil {
-			torn++
-			if err == nil {
-				err = failed
+		for line := range bytes.Lines(text) {
+			if err := visit(line); err != nil {
+				return err
 			}
 		}
-		b = b[next:]
 	}
-	return records, err
-}
-
-// member reads a gzip member of at most room bytes, and one more if it is larger.
-func member(in *bytes.Reader, room int64) (text []byte, err error) {
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, err
-	}
-	z.Multistream(false)
-	return io.ReadAll(io.LimitReader(z, room+1))
+	return nil
 }

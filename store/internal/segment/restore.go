@@ -5,6 +5,7 @@ package segment
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,9 +39,9 @@ type loader struct {
 	owners    map[*Process]*owner
 	stop      atomic.Bool
 	done      chan struct{} // closed when all is restored
-	// unreadable is the number of files and directories that could not be read, leftOut
-	// the number of profiles without room.
-	unreadable, leftOut atomic.Int64
+	// unreadable is the number of files and directories that could not be read. leftOut and
+	// spansLeftOut are the numbers of profiles and of spans without room.
+	unreadable, leftOut, spansLeftOut atomic.Int64
 }
 
 func newLoader(r *Room, report func(error), own *disk) *loader {
@@ -63,7 +64,7 @@ func (l *loader) process(p Process) *Process {
 }
 
 // load adds the newest segments to the room, as many as fit into three quarters of its
-// bytes. Then it adds the kept sets.
+// bytes. Then it adds the kept sets, and the spans with a rank of the segments before.
 func (l *loader) load(segments, kept []savedDir) {
 	r := l.room
 	defer func() {
@@ -73,17 +74,9 @@ func (l *loader) load(segments, kept []savedDir) {
 		r.changed()
 	}()
 	room := r.maxBytes*3/4 - r.Bytes()
-	var restored, keptSets []*Segment
-	for _, of := range slices.Backward(segments) {
-		if l.stop.Load() {
-			return
-		}
-		if room <= minSegment/2 {
-			l.leftOut.Add(profilesIn(of.path))
-			continue
-		}
-		if s := l.read(of, room, min(r.target, r.spanLimit(r.maxBytes*3/4-room))); s != nil {
-			s = s.seal(nil)
+	var restored []*Segment
+	for ; len(segments) > 0 && room > minSegment/2 && !l.stop.Load(); segments = segments[:len(segments)-1] {
+		if s := l.read(segments[len(segments)-1], room, min(r.target, r.spanLimit(r.maxBytes*3/4-room))); s != nil {
 			room -= s.bytes()
 			restored = slices.Insert(restored, 0, s)
 		}
@@ -91,6 +84,12 @@ func (l *loader) load(segments, kept []savedDir) {
 	for i, s := range restored {
 		s.index = s.sum(restored[:i], true) // samples may be in the segment after the span
 	}
+	r.mu.Lock()
+	r.sealed = slices.Concat(restored, r.sealed)
+	for _, s := range restored {
+		r.covered(s)
+	}
+	r.mu.Unlock()
 	var merged []savedDir
 	for _, of := range slices.Backward(kept) {
 		if l.stop.Load() {
@@ -98,28 +97,82 @@ func (l *loader) load(segments, kept []savedDir) {
 		}
 		before := l.unreadable.Load()
 		if s := l.read(of, r.maxBytes/keptShare, r.maxBytes/keptShare); s != nil {
-			keptSets = append(keptSets, s.seal(nil))
+			l.keep(s, 0, nil)
 		}
 		if l.unreadable.Load() == before {
 			merged = append(merged, of)
 		}
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sealed = slices.Concat(restored, r.sealed)
-	for _, s := range restored {
-		for _, w := range s.windows {
-			if w.kind == exporter.KindCPU {
-				r.profiledBy(w, s.process)
-			}
+	all := r.before()
+	sets := idsOf(all[:len(all)-len(r.sealed)])
+	r.mu.Unlock()
+	// A process with as much memory had these too. What it dropped before is in the kept sets.
+	for most := r.maxBytes; len(segments) > 0 && most > 0 && !l.stop.Load(); segments = segments[:len(segments)-1] {
+		if s := l.read(segments[len(segments)-1], 2*r.target, r.target/share); s != nil {
+			most -= s.bytes()
+			l.leftOut.Add(int64(len(s.windows)))
+			l.keep(s, r.maxBytes/pendingShare, sets)
 		}
 	}
-	for _, s := range keptSets {
-		r.keepRestored(s)
+	for _, of := range segments {
+		l.leftOut.Add(profilesIn(of.path))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.trim()
 	if r.disk != nil && len(merged) > 0 {
 		r.disk.add(job{kept: r.kept, merged: merged})
+	}
+}
+
+// keep adds what is kept of an earlier process, except spans that are there. Rows with the ids
+// twice are left out, nil stands for the ids that are kept.
+func (l *loader) keep(s *Segment, pending int64, twice map[ident.Key]bool) {
+	r := l.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.before()
+	here := idsOf(all)
+	if twice == nil {
+		twice = idsOf(all[:len(all)-len(r.sealed)])
+	}
+	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool {
+		if here[e.id] && !e.child {
+			s.spans.listed--
+		}
+		return here[e.id]
+	})
+	if len(s.spans.list) == 0 && pending == 0 {
+		return
+	}
+	r.covered(s)
+	counts := r.counts
+	_, before := r.held()
+	r.keepWith(s, pending, twice)
+	_, after := r.held()
+	l.spansLeftOut.Add(int64(s.spans.listed + before.Spans - after.Spans))
+	r.counts = counts // it is no loss of this process
+}
+
+// idsOf returns the spans of segments.
+func idsOf(segments []*Segment) map[ident.Key]bool {
+	ids := make(map[ident.Key]bool)
+	for _, of := range segments {
+		for i := range of.spans.list {
+			ids[of.spans.list[i].id] = true
+		}
+	}
+	return ids
+}
+
+// covered enters the CPU windows of an earlier process.
+func (r *Room) covered(s *Segment) {
+	r.changed()
+	for _, w := range s.windows {
+		if w.kind == exporter.KindCPU {
+			r.profiledBy(w, s.process)
+		}
 	}
 }
 
@@ -134,48 +187,51 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		}
 	}
 	profiles := profilesIn(of.path)
-	records, err := readRecords(filepath.Join(of.path, spansFile))
-	windows := int64(0)
-	last := len(records) > 0 && records[len(records)-1].Last
-	for _, r := range records {
-		if r.Window != nil {
-			windows++
-		}
+	var windows []*savedWindow
+	last := false
+	b, err := files.Read(filepath.Join(of.path, spansFile), files.NoFollow, maxFile)
+	if err == nil {
+		err = readLines(b, func(line []byte) error {
+			var r struct { // the spans are read once their samples are there
+				Window *savedWindow
+				Last   bool
+			}
+			err := json.Unmarshal(line, &r)
+			if last = r.Last; r.Window != nil {
+				windows = append(windows, r.Window)
+			}
+			return err
+		})
 	}
 	switch {
 	case !last && filepath.Base(of.path) == keptName+opened: // the one before is there
 		return nil
 	case isOpen && errors.Is(err, fs.ErrNotExist) && profiles <= 1: // a kill came before the first line
 		return nil
-	case err == nil && (!isOpen && !last || isOpen && profiles > windows+1):
+	case err == nil && (!isOpen && !last || isOpen && profiles > int64(len(windows))+1):
 		err = errors.New("its end is missing")
-	}
-	if err != nil {
-		l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, spansFile), err))
 	}
 	s := newSegment()
 	s.process = of.process
 	s.owner = l.owners[of.process]
-	for _, r := range slices.Backward(records) {
-		if r.Window == nil {
-			continue
-		}
+	for _, w := range slices.Backward(windows) {
 		if s.bytes() > room {
 			l.leftOut.Add(1)
 			continue
 		}
-		l.named(of.process, r.Window.Service, r.Window.Version)
-		if err := l.readWindow(s, of.path, r.Window); err != nil {
-			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, r.Window.File), err))
+		l.named(of.process, w.Service, w.Version)
+		if err := l.readWindow(s, of.path, w); err != nil {
+			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, w.File), err))
 		}
 	}
-	for _, r := range records {
-		if r.Span == nil {
-			continue
+	err = cmp.Or(err, readLines(b, func(line []byte) error {
+		var r savedRecord
+		if err := json.Unmarshal(line, &r); err != nil || r.Span == nil {
+			return err
 		}
 		e, ok := r.Span.ended(l.room.keys)
 		if !ok || !s.spans.add(&e) {
-			continue
+			return nil
 		}
 		if p := r.Span.Process; p != nil {
 			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
@@ -185,12 +241,17 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		if s.spans.bytes() > spans { // the memory dropped some too
 			s.spans.dropHalf(math.MaxInt64)
 		}
+		return nil
+	}))
+	if err != nil {
+		l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, spansFile), err))
 	}
 	if len(s.windows) == 0 && len(s.spans.list) == 0 {
 		return nil
 	}
 	slices.Reverse(s.windows)
-	return s
+	l.spansLeftOut.Add(s.spans.evicted)
+	return s.seal(nil)
 }
 
 // named sets the service of a process, which its windows without a resource refer to.
@@ -240,28 +301,4 @@ func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {
 	s.addWindow(built)
 	s.markSampled(built)
 	return nil
-}
-
-// keepRestored adds the kept set of an earlier process, except the spans that were restored
-// with their segment.
-func (r *Room) keepRestored(s *Segment) {
-	restored := make(map[ident.Key]bool)
-	for _, of := range r.sealed {
-		for i := range of.spans.list {
-			restored[of.spans.list[i].id] = true
-		}
-	}
-	twice := make(map[ident.Key]bool) // of an earlier process still, from which this one has them
-	if r.kept != nil {
-		for i := range r.kept.spans.list {
-			twice[r.kept.spans.list[i].id] = true
-		}
-	}
-	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool { return restored[e.id] || twice[e.id] })
-	if len(s.spans.list) == 0 {
-		return
-	}
-	before := r.counts
-	r.keepWith(s, 0, twice)
-	r.counts = before // it is no loss of this process
 }

@@ -83,7 +83,8 @@ type Room struct {
 	// listed.
 	least uint64
 	// unsaved are the spans since the last window, if there is a disk.
-	unsaved []Ended
+	unsaved      []Ended
+	unsavedBytes int64
 }
 
 // NewRoom returns an empty room of at most maxBytes. keys decode the attributes of spans.
@@ -158,8 +159,8 @@ func (r *Room) SetService(service, version string) {
 // save hands a profile and the spans before it to the disk.
 func (r *Room) save(p *exporter.Profile) {
 	if r.disk != nil && (p != nil || len(r.unsaved) > 0) {
-		r.disk.add(job{profile: p, spans: r.unsaved})
-		r.unsaved = nil
+		r.disk.add(job{profile: p, spans: r.unsaved, size: r.unsavedBytes})
+		r.unsaved, r.unsavedBytes = nil, 0
 	}
 }
 
@@ -204,7 +205,9 @@ func (r *Room) End(ended ...Ended) {
 			continue
 		}
 		if r.disk != nil {
-			if r.unsaved = append(r.unsaved, *e); len(r.unsaved) == maxUnsaved {
+			own := r.open.spans.ended(&r.open.spans.list[len(r.open.spans.list)-1]) // e is part of a batch
+			r.unsaved = append(r.unsaved, own)
+			if r.unsavedBytes += own.bytes(); r.unsavedBytes >= maxUnsaved {
 				r.save(nil)
 			}
 		}

@@ -36,6 +36,11 @@ type Ended struct {
 // End returns when the span ended, in nanoseconds since 1970.
 func (e *Ended) End() int64 { return e.Start + e.Duration }
 
+// bytes is about what a span takes that waits for the disk.
+func (e *Ended) bytes() int64 {
+	return 256 + int64(len(e.Name)+len(e.Service)+len(e.Status)+len(e.Attributes))
+}
+
 // record is a span as a segment keeps it.
 type record struct {
 	id, parent      ident.Key

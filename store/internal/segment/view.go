@@ -89,10 +89,10 @@ type Stats struct {
 	Generation    uint64
 	Disk          DiskCounts
 	// Restoring is set until all of earlier processes is read. Unreadable is the number of
-	// files and directories that could not be read, LeftOut the number of profiles without
-	// room.
-	Restoring           bool
-	Unreadable, LeftOut int64
+	// files and directories that could not be read. LeftOut and SpansLeftOut are the numbers
+	// of profiles and of spans without room.
+	Restoring                         bool
+	Unreadable, LeftOut, SpansLeftOut int64
 }
 
 // Stats returns what the room holds.
@@ -109,7 +109,7 @@ func (r *Room) stats() Stats {
 		s.Disk = r.disk.Counts()
 	}
 	if l := r.loader; l != nil {
-		s.Unreadable, s.LeftOut = l.unreadable.Load(), l.leftOut.Load()
+		s.Unreadable, s.LeftOut, s.SpansLeftOut = l.unreadable.Load(), l.leftOut.Load(), l.spansLeftOut.Load()
 		select {
 		case <-l.done:
 		default:

@@ -61,8 +61,9 @@ type Directory struct {
 	// Spans and Windows of earlier processes are held, and in no other number.
 	Spans   int `json:"spans"`
 	Windows int `json:"windows"`
-	// WindowsLeftOut are profiles of earlier processes without room in memory.
+	// WindowsLeftOut and SpansLeftOut are of earlier processes, without room in memory.
 	WindowsLeftOut int64 `json:"windowsLeftOut,omitempty"`
+	SpansLeftOut   int64 `json:"spansLeftOut,omitempty"`
 }
 
 // newDirectory returns nil without a directory.
