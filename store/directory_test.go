@@ -175,7 +175,7 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 		t.Errorf("%d windows restored and %d left out, want some of 60, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
 	// The slowest span of a segment without room stays, with its samples.
-	if s := spanWithID(t, second, slowest); s.SamplesHeld != 50 || int64(d.Spans)+d.SpansLeftOut != 1+5*59 {
+	if s := spanWithID(t, second, slowest); s.SamplesHeld != 50 || s.Coverage != store.CoverageWhole || int64(d.Spans)+d.SpansLeftOut != 1+5*59 {
 		t.Errorf("%+v, and %+v", s, d)
 	}
 	if windows := second.Windows(); windows[len(windows)-1].Start.Before(epoch.Add(59 * step)) {

@@ -20,7 +20,7 @@ import (
 
 // The log shows what of a directory has no room in memory.
 func TestLogCountsWhatADirectoryHasMore(t *testing.T) {
-	const windows = 300
+	const windows = 120
 	dir := t.TempDir()
 	open := func(maxBytes int64) *store.Store {
 		s, err := store.New(store.WithDirectory(dir, 16<<20), store.WithMaxBytes(maxBytes))

@@ -277,7 +277,7 @@ func (r *Room) profiledBy(w *window, process *Process) {
 	switch {
 	case !ok && (process != nil && len(r.profiles) >= maxServices || len(r.profiles) == 2*maxServices):
 		return
-	case !ok, w.end < p.until-maxOvertaken: // the clock was set back
+	case !ok, process == nil && w.end < p.until-maxOvertaken: // the clock was set back
 		p.until = w.end
 	}
 	p.until = max(p.until, w.end)
