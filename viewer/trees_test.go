@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -45,74 +44,6 @@ func newTrees(t *testing.T, n int) (s *store.Store, root, child string) {
 	}
 	exportSecond(t, s, 0, b)
 	return s, root, child
-}
-
-// A span with those below it is compared with all spans of its name and those below them:
-// the CPU time of both includes that of children.
-func TestBaselineOfTrees(t *testing.T) {
-	s, root, child := newTrees(t, 3)
-	h := viewer.Handler(s)
-	const base = `shop.cpu{in_span_name="GET /"}`
-	check := func(b *answer.Baseline) {
-		t.Helper()
-		if b == nil || b.Query != base || b.Meaning != "all spans of this name, each with those below it" {
-			t.Errorf("baseline %+v", b)
-		}
-	}
-	var own, tree, all answer.Profile
-	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &own)
-	check(own.ChildrenBaseline)
-	if own.Baseline == nil || own.Baseline.Query != `shop.cpu{span_name="GET /"}` {
-		t.Errorf("alone it is compared with %+v", own.Baseline)
-	}
-	getJSON(t, h, target("/", "query", own.WithChildren.Query, "format", "json"), http.StatusOK, &tree)
-	check(tree.Baseline)
-	getJSON(t, h, target("/", "query", base, "format", "json"), http.StatusOK, &all)
-	if own.Total != 1e7 || tree.Total != 11e7 || all.Total != 63e7 || all.Title != "GET / and all below it" {
-		t.Errorf("%d, with children %d, of all %d, %q", own.Total, tree.Total, all.Total, all.Title)
-	}
-	p, err := profile.Parse(get(t, h, target("/profile", "query", base)).Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := int64(0)
-	for _, s := range p.Sample {
-		sum += s.Value[1]
-	}
-	if sum != all.Total {
-		t.Errorf("pprof has %d, want %d", sum, all.Total)
-	}
-
-	var c answer.Comparison
-	getJSON(t, h, target("/comparison", "leftQuery", base, "rightQuery", own.WithChildren.Query, "format", "json"), http.StatusOK, &c)
-	if c.LeftName != "all spans of this name, each with those below it" || c.RightName != "GET / and all below it" || c.Left.OfSpans != 3 || c.Right.OfSpans != 1 {
-		t.Errorf("%q of %d spans against %q of %d", c.RightName, c.Right.OfSpans, c.LeftName, c.Left.OfSpans)
-	}
-	text := get(t, h, target("/comparison", "leftQuery", base, "rightQuery", own.WithChildren.Query, "format", "text")).Body.String()
-	for _, want := range []string{"left: all spans of this name, each with those below it\n", "right: GET / and all below it\n", "  each     210 ms for each of 3 spans\n", " pp    -100 ms  main.query\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	// Of a part of the time the number of spans is not known.
-	c = answer.Comparison{}
-	getJSON(t, h, target("/comparison", "leftQuery", base, "leftFrom", "2026-11-01T12:00:00Z", "rightQuery", `.cpu{span_name=~"query"}`, "format", "json"), http.StatusOK, &c)
-	if c.Left.OfSpans != 0 || c.Right.OfSpans != 0 {
-		t.Errorf("%d and %d spans", c.Left.OfSpans, c.Right.OfSpans)
-	}
-
-	// A list of other spans is no tree, nor is one that has less than all below a span.
-	for _, query := range []string{`.cpu{profile_id=~"` + child + `|` + root + `"}`, `.cpu{profile_id=~"` + root + `"}`} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
-		if a.Baseline != nil && a.Baseline.Query == base {
-			t.Errorf("%s has the baseline of a tree", query)
-		}
-	}
-	w := get(t, h, target("/", "query", `.cpu{in_span_name=~"GET.*"}`, "format", "json"))
-	if w.Code != http.StatusBadRequest {
-		t.Errorf("an expression on in_span_name: %d", w.Code)
-	}
 }
 
 // What a request was is said by its children too, which have records of their own.

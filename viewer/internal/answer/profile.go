@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -60,19 +60,11 @@ type Profile struct {
 	Until   time.Time `json:"until,omitzero"`
 	// Span is the span whose id the query has.
 	Span *Span `json:"span,omitempty"`
-	// Attribution says how certain a host profile is about spans.
-	Attribution *Attribution `json:"attribution,omitempty"`
 	// Baseline is what the selection may be compared with.
 	Baseline *Baseline `json:"baseline,omitempty"`
 	// WithChildren is Span and the spans below it, where their work is not in the
 	// profile of Span.
 	WithChildren *Children `json:"withChildren,omitempty"`
-	// ChildrenBaseline is what WithChildren may be compared with: all spans of the name of
-	// Span, with those below them.
-	ChildrenBaseline *Baseline `json:"childrenBaseline,omitempty"`
-	// ExactByName sums up the exact times of the spans that the query names, where some
-	// have any.
-	ExactByName *ExactName `json:"exactByName,omitempty"`
 	// Empty says in words why nothing was selected.
 	Empty string `json:"empty,omitempty"`
 	// Waiting says that samples may be on their way.
@@ -116,10 +108,7 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)
-	if a.WithChildren = newChildren(a.query, a.span, trace); a.WithChildren != nil {
-		a.ChildrenBaseline = r.baselineOfTrees(a.query, a.span)
-	}
-	a.ExactByName = r.exactName(a.query)
+	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
 	if function != "" {
 		a.focus = a.summary.Focus(function)
@@ -185,9 +174,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	}
 	a.setWall(sel)
 	a.Title = q.title(a.Span, a.ProfileIDs)
-	if root, ok := r.tree(q); ok {
-		a.Title = r.newSpan(root).title() + " and all below it"
-	}
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
 	}
@@ -195,15 +181,10 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	a.Attribution = r.attribution(q, a.Span)
-	var shared string
-	if !single && a.Total > 0 {
-		shared = r.attributeNote(q)
-	}
-	if a.ofGo() {
+	if a.summary.Types() == nil { // Go's runtime does not cut the stacks of an eBPF agent.
 		a.setCut()
 	}
-	a.Note = joinNotes(instead, ended, shared, a.unwatched(), a.cutNote(), r.note(q, a, a.Attribution.note(single, a.Unit)))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.emptyReason(q, a)
@@ -216,10 +197,10 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 }
 
 // note says what to know about a query and its span, in sentences without a full stop.
-func (r *Reader) note(q Query, a *Profile, attribution string) string {
+func (r *Reader) note(q Query, a *Profile) string {
 	var notes []string
 	span := a.span
-	if span.CPUSamples > 0 && a.ofGo() {
+	if span.CPUSamples > 0 {
 		switch span.Coverage {
 		case store.CoveragePartial:
 			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
@@ -230,10 +211,11 @@ func (r *Reader) note(q Query, a *Profile, attribution string) string {
 	if p := newEarlierProcess(span.Earlier); p != nil {
 		notes = append(notes, "this span is of "+p.text())
 	}
-	if a.ofGo() {
-		notes = append(notes, r.labelNote(q), r.appNote(q, span))
+	if q.App != "" && q.App != q.service && q.App != span.Service && !slices.ContainsFunc(r.nameTotals(), func(t store.NameTotal) bool { return t.Service == q.App }) {
+		// spanprof.WithAppName may have put any name into the URL.
+		notes = append(notes, fmt.Sprintf("there is no service %q here: this is the profile of all", q.App))
 	}
-	return joinNotes(append(notes, attribution)...)
+	return joinNotes(notes...)
 }
 
 // joinNotes leaves out those that are empty.
@@ -241,28 +223,70 @@ func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// appNote says that no span belongs to the query's application. That is no reason to
-// refuse the query: spanprof.WithAppName may have put any name into the URL.
-func (r *Reader) appNote(q Query, span store.Span) string {
-	if q.App == "" || q.App == q.service || q.App == span.Service {
+// ambiguous counts the samples of a host profile that may be of any span of the same process and
+// time. They are in the profile of no span. An eBPF agent alone has such samples.
+func (r *Reader) ambiguous(q Query, span *Span) string {
+	if !r.ofHost(q) {
 		return ""
 	}
-	var services []string
-	isName := false
-	for _, t := range r.nameTotals() {
-		if t.Service == q.App {
-			return ""
+	q = q.unclear(span)
+	if span != nil && r.services().among(span.Service) {
+		q.service = span.Service
+	}
+	q.Query = q.WithEqual(labelkey.SpanAttribution, labelkey.Ambiguous)
+	for _, t := range r.totals(q) {
+		if t.Kind == q.Type.Kind && t.Samples > 0 {
+			return termtext.Plural(t.Samples, "sample") + " of this time may be of any span: no span has them"
 		}
-		services = append(services, strconv.Quote(t.Service))
-		isName = isName || t.Name == q.App
 	}
-	if len(services) == 0 {
+	return ""
+}
+
+// unclear returns the query for what may belong to what q selects: all of the same
+// process and time.
+func (q Query) unclear(span *Span) Query {
+	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
+		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process}, m.Label())
+	})
+	if span != nil {
+		if q.From.Before(span.Start) {
+			q.From = span.Start
+		}
+		end := span.Start.Add(time.Duration(span.DurationNs) + 1) // itself included
+		if q.Until.IsZero() || q.Until.After(end) {
+			q.Until = end
+		}
+	}
+	return q
+}
+
+// The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is
+// shorter, because the root of all stacks counts and is not shown.
+const (
+	cpuFrames   = 64
+	otherFrames = 128
+)
+
+// setCut finds out how much is in stacks that the runtime cut.
+func (a *Profile) setCut() {
+	switch a.query.Type.Kind {
+	case exporter.KindHost: // The agent's stacks are not the runtime's.
+		return
+	case exporter.KindCPU:
+		a.CutAt, a.CutTotal = cpuFrames, a.summary.Deep(cpuFrames)
+	default:
+		// Where the leaf is inlined, one of the frames is not shown.
+		a.CutAt, a.CutTotal = otherFrames, a.summary.Deep(otherFrames-1)
+	}
+	if a.CutTotal == 0 {
+		a.CutAt = 0
+	}
+}
+
+// cutNote is the note on stacks that were cut, "" without any.
+func (a *Profile) cutNote() string {
+	if a.CutTotal == 0 {
 		return ""
 	}
-	slices.Sort(services)
-	note := fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.App, strings.Join(slices.Compact(services), ", "))
-	if isName {
-		note += fmt.Sprintf("; for the spans of that name ask for .%s{span_name=%q}", q.Type.Name, q.App)
-	}
-	return note
+	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(a.CutTotal, a.Total), a.CutAt)
 }
