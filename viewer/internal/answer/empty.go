@@ -56,6 +56,16 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	return fmt.Sprintf("no sample in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 }
 
+// mistake adds the mistakes that the self-check found to a reason: they may be the cause.
+func (r *Reader) mistake(reason string) string {
+	for _, f := range r.selfCheck().Findings {
+		if f.Severity == wrong {
+			reason += ". " + strings.TrimSuffix(f.text(), ".")
+		}
+	}
+	return reason
+}
+
 // emptySpan is the reason for a span that is known.
 func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	gaps := ""

@@ -187,7 +187,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
-		a.Empty = r.emptyReason(q, a)
+		a.Empty = r.mistake(r.emptyReason(q, a))
 		if a.Baseline != nil {
 			a.Baseline.Empty = !r.holds(a.Baseline)
 		}
