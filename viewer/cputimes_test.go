@@ -19,8 +19,8 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// newTimedFamily returns a store with a span of a second and its child, each with samples
-// whose times are known, and one that a goroutine of the child left after its end.
+// newTimedFamily returns a store with a span of a second and its child. Both have samples with
+// times, and the child has a sample after its end.
 func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
 	t.Helper()
 	s = newStore(t)

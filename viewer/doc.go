@@ -161,10 +161,10 @@
 // selects its CPU profile, or else its wall or host profile. Its coverage is whole, partial, none
 // or evicted. Errors are {error, column}.
 //
-// The answer to a query has its total and unit, the span with its attributes, and the spans of its
-// trace. kinds are the other profiles of the same work, baseline is what to compare with, empty is
+// The answer to a query has its total and unit. A span has its attributes and the spans of its
+// trace. kinds are the other profiles of the same work. baseline is what to compare with, and empty
 // the reason for an empty profile. The states of its answer are {state, ns, errorNs, source}, the
-// longest first, with the spans below in this process that ended no later. Exact times come first;
+// longest first. They include the spans below in this process that ended no later. Exact times come first;
 // sampled has the sampled values beside them. Fewer than five samples divide nothing: few names
 // their states. Of wall time, errorNs is the standard error, and unwatchedNs the time without a
 // look at goroutines.

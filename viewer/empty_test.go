@@ -255,12 +255,12 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		s      store.Source
 		status viewer.Status
 	}{
-		"no span has ended yet; samples come when the window ends at 12:00:20 UTC": {newStore(t), none},
-		"120 spans started, none was sampled":                                      {newStore(t), unsampled},
-		"no span has ended yet; Profiling is off: no samples come":                 {newStore(t), viewer.Status{}},
-		"no span meets the conditions; 1 span held":                                {ended, unsampled},
-		"1 span ended, and WithSampling keeps none":                                {dropped, open},
-		"no span is listed here":                                                   {&fileSource{}, open},
+		"no span has ended yet; samples come when the window ends at 12:00:20 UTC":                   {newStore(t), none},
+		"120 spans started, none was sampled":                                                        {newStore(t), unsampled},
+		"no span has ended yet; Profiling is off: no samples come":                                   {newStore(t), viewer.Status{}},
+		"no span meets the conditions; 1 span held":                                                  {ended, unsampled},
+		"1 span ended, and WithSampling keeps none":                                                  {dropped, open},
+		"no span is listed here: profiles have spans if they were saved with their ids (labels=ids)": {&fileSource{}, open},
 	} {
 		h := viewer.Handler(test.s, viewer.WithStatus(func() viewer.Status { return test.status }))
 		var list answer.SpanList

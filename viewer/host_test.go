@@ -52,8 +52,8 @@ func exportHost(t *testing.T, s *store.Store, list ...sampled) {
 	export(t, s, shop, exporter.KindHost, b.profile)
 }
 
-// A host profile names its witnesses and counts what is ambiguous, and adds nothing to
-// the CPU time of the process's own profiler.
+// A host profile counts what is ambiguous. It adds nothing to the CPU time of the process's own
+// profiler.
 func TestHost(t *testing.T) {
 	s := newTestStore(t)
 	before := answer.Profile{}

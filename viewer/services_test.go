@@ -21,7 +21,7 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// Several services in one store are told apart, also where they have equal names.
+// Several services in one store are different, also where their spans have equal names.
 func TestSeveralServices(t *testing.T) {
 	s := newStore(t)
 	ids := map[string]string{}

@@ -16,7 +16,7 @@ import (
 func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
 	case r.fixed():
-		return "no span is listed here"
+		return "no span is listed here: profiles have spans if they were saved with their ids (labels=ids)"
 	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
 		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
 	case r.stats.Spans > 0:

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// mostExactWaits bounds the waits in the text of a span, mostExactSpans the spans of a name
-	// in the pprof of waits. They are looked for among mostExactSought.
+	// mostExactWaits bounds the waits in the text of a span. mostExactSpans bounds the spans of a
+	// name in the pprof of waits, which are found among mostExactSought.
 	mostExactWaits  = 5
 	mostExactSpans  = 100
 	mostExactSought = 5000
@@ -118,7 +118,7 @@ func exactPlace(stack []exactFrame) string {
 
 func nanoseconds(n int64) string { return termtext.Value(n, termtext.Nanoseconds) }
 
-// Keys of labels that only exact waits have. Their span has those of package labelkey.
+// Keys of labels that only exact waits have. Labels of their span are in package labelkey.
 const (
 	waitState       = "state"
 	waitChild       = "child_span_name"

@@ -170,18 +170,17 @@ type Wait struct {
 	ErrorNs int64 `json:"errorNs,omitempty"`
 }
 
-// looks is what is known of a wall time: the number of looks at goroutines that it is
-// the sum of, and how many goroutines each look found on average, at least 1.
+// looks has the number of looks at goroutines in the sum of a wall time. It also has the mean
+// number of goroutines that a look found, at least 1.
 //
-// Each look counts the time since the one before, d. What is found by several looks in a
-// row is right but for its two ends, where it has up to an interval too much or too
-// little. What a single look has found may have been much shorter, and much of the same
-// kind may not have been found: then looks are counted, and their number has its own
-// variance, d² for each. Goroutines that wait for the same have the same error, so that
-// it is as many times larger.
+// Each look counts the time since the one before, d. What several looks in a row have found is
+// right except for its two ends. These have up to an interval too much or too little. What a single
+// look has found may have been much shorter. More of its kind may not have been found. Then the
+// looks are counted, and their number has its own variance, d² for each. Goroutines that wait for
+// the same have the same error, so that it is as many times larger.
 //
-// The profile tells how the intervals vary. Where it does not, they are taken to be of
-// half to one and a half times the mean: two ends have a variance of 0.247 d² then.
+// The profile has the variance of the intervals. Without it they are assumed to be of half to one
+// and a half times the mean: two ends have a variance of 0.247 d² then.
 type looks struct {
 	n       int64
 	at      float64 // goroutines in one
@@ -213,7 +212,7 @@ func newLooks(total, n int64, of *store.Looks, span *Span, ids int) (l looks, kn
 	return l, true
 }
 
-// variance returns that of the sum of all looks, in ns².
+// variance returns the variance of the sum of all looks, in ns².
 func (l looks) variance() float64 {
 	switch {
 	case l.several:
@@ -225,7 +224,7 @@ func (l looks) variance() float64 {
 }
 
 // part returns the standard error of the time that is value of the sum, in ns. Which
-// looks find what is a matter of chance: as with n draws, of which so many hit.
+// looks find what is a matter of chance: as with n draws.
 func (l looks) part(value, total int64) float64 {
 	share := float64(value) / float64(total)
 	draws := l.each * l.at * float64(l.n) * share * (1 - share)
@@ -276,7 +275,7 @@ func (a *Profile) setUnwatched(sel *store.Samples, l looks) {
 		return
 	}
 	unwatched := float64(sel.Looks.Unwatched(span.Start, span.Start.Add(span.Duration))) * l.at
-	// A goroutine has the time of the span at most, but for the error.
+	// Without the error, a goroutine has the time of the span at most.
 	if lacks := float64(span.Duration) - float64(a.Total); lacks > -2*float64(a.ErrorNs) {
 		if unwatched = min(unwatched, lacks); unwatched <= 2*float64(a.ErrorNs) {
 			unwatched = 0
@@ -298,7 +297,7 @@ func functionNames(stack []*profile.Location) iter.Seq[string] {
 	}
 }
 
-// waits says what was waited for, in words.
+// waits returns what was waited for, in words.
 func (a *Profile) waits() string {
 	parts := make([]string, len(a.Waits))
 	for i, w := range a.Waits {
@@ -307,7 +306,7 @@ func (a *Profile) waits() string {
 	return strings.Join(parts, ", ")
 }
 
-// plusMinus says what a standard error is.
+// plusMinus returns a standard error in words.
 func plusMinus(ns int64) string {
 	if ns == 0 {
 		return ""

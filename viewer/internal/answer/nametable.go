@@ -202,8 +202,8 @@ func (n *nameTable) unlabelled() {
 	}
 }
 
-// waits fills in wall time less CPU time by the labels of samples, in the time of the wall profiles
-// of each service.
+// waits fills in wall time less CPU time by the labels of samples. It counts the time of the wall
+// profiles of each service.
 func (n *nameTable) waits() {
 	first, last := map[string]time.Time{}, map[string]time.Time{}
 	for _, w := range n.allWindows() { // by their start

@@ -20,19 +20,19 @@ import (
 // Profile is what a query selects.
 type Profile struct {
 	Query string `json:"query"`
-	// Title says in words what is selected.
+	// Title has in words what is selected.
 	Title string `json:"title"`
-	// Note says in words what to know about the query.
+	// Note has remarks on the query.
 	Note       string `json:"note,omitempty"`
 	SampleType string `json:"sampleType"`
-	// Measure says in words what Total is.
+	// Measure has in words what Total is.
 	Measure string `json:"measure"`
 	Unit    string `json:"unit"`
 	Total   int64  `json:"total"`
 	// Samples is the number of samples; of heap profiles, of allocation sites.
 	Samples int64 `json:"samples"`
-	// ErrorNs is the standard error of Total, and Waits is what it was spent on, the
-	// most first, if Total is wall time.
+	// ErrorNs is the standard error of Total, if that is wall time. Waits is what it was
+	// spent on, the most first.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
 	// Answer is where the time of Span went.
@@ -43,38 +43,37 @@ type Profile struct {
 	// looked.
 	UnwatchedNs    int64   `json:"unwatchedNs,omitempty"`
 	UnwatchedShare float64 `json:"unwatchedShare,omitempty"`
-	// ExpectedSamples is the mean number of samples of one goroutine in the wall
-	// time of Span, if Total is wall time.
+	// ExpectedSamples is the mean number of wall samples of one goroutine in the time of
+	// Span.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
 	// ProfileIDs is the number of different profile_id values.
 	ProfileIDs int `json:"profileIds"`
 	// OfSpans is the number of spans that Total is of, of a side of a comparison, where it is
 	// known.
 	OfSpans int `json:"ofSpans,omitempty"`
-	// ProfiledNs is for how long the profiles went on that Total is of, of a side of a
-	// comparison, where it is known.
+	// ProfiledNs is the length of the profiles of a side of a comparison, where it is known.
 	ProfiledNs int64 `json:"profiledNs,omitempty"`
 	// Windows is the number of windows looked at, From and Until bound them.
 	Windows int       `json:"windows"`
 	From    time.Time `json:"from,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
-	// Span is the span whose id the query has.
+	// Span is the span with the id of the query.
 	Span *Span `json:"span,omitempty"`
 	// Baseline is what the selection may be compared with.
 	Baseline *Baseline `json:"baseline,omitempty"`
 	// WithChildren is Span and the spans below it, where their work is not in the
 	// profile of Span.
 	WithChildren *Children `json:"withChildren,omitempty"`
-	// Empty says in words why nothing was selected.
+	// Empty is the reason for an empty selection.
 	Empty string `json:"empty,omitempty"`
-	// Waiting says that samples may be on their way.
+	// Waiting is set if samples may be on their way.
 	Waiting bool `json:"waiting,omitempty"`
-	// Ranged says that the source cannot be looked through as a whole.
+	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
-	// Trace has the spans of Span's trace in the order of their start,
-	// TraceOmitted is the number of those left out.
+	// Trace has the spans of Span's trace in the order of their start. TraceOmitted is the
+	// number of the others.
 	Trace        []Span  `json:"trace,omitempty"`
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
@@ -142,14 +141,14 @@ func (r *Reader) found(q Query) (Query, *store.Samples, string) {
 }
 
 // profile makes the part of a profile that each side of a comparison has, without the
-// flame graph. Two profiles that are to be compared share their functions.
+// flame graph. Two profiles of a comparison share their functions.
 func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	q, sel, instead := r.found(q)
 	a := &Profile{
 		Query:      q.String(),
 		SampleType: sel.SampleType,
 		Measure:    q.Type.Words,
-		// The source knows no unit if it has no profile.
+		// Without a profile the source has no unit.
 		Unit:       cmp.Or(sel.Unit, q.Type.Unit),
 		Total:      sel.Total,
 		Samples:    sel.Samples,
@@ -196,7 +195,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	return a
 }
 
-// note says what to know about a query and its span, in sentences without a full stop.
+// note returns remarks on a query and its span, in sentences without a full stop.
 func (r *Reader) note(q Query, a *Profile) string {
 	var notes []string
 	span := a.span

@@ -110,7 +110,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
 		}
 	}
-	spans := r.listed(q)
+	spans := r.spans(q)
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
@@ -122,57 +122,11 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	}
 	list.attributes(r, by)
 	list.Work, list.WorkNote = r.listedWork(q)
-	var withoutIDs string
-	if list.Fixed && !list.Ranged && len(list.Spans) == 0 {
-		withoutIDs = r.withoutIDs()
-	}
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
-	list.Note = r.notes(list.Note, withoutIDs)
+	list.Note = r.notes(list.Note)
 	return answered(r, list)
-}
-
-// withoutIDs is the note on profiles without a sample of a span, "" for others.
-func (r *Reader) withoutIDs() string {
-	labelled := false
-	for _, kind := range []flameql.Type{flameql.CPU, flameql.Wall, flameql.Host} {
-		if !r.has(kind.Kind) {
-			continue
-		}
-		labelled = true
-		for _, label := range []string{labelkey.ProfileID, labelkey.SpanID} {
-			// Only an expression can be invalid.
-			has, _ := store.NewMatcher(label, store.MatchNotEqual, "")
-			if r.selectsAny(Query{Query: flameql.Query{Type: kind}.With(has)}) {
-				return ""
-			}
-		}
-	}
-	if !labelled {
-		return ""
-	}
-	return "these profiles have no span ids: save them with labels=ids"
-}
-
-// listed returns the spans that q selects. A name with U+FFFD also selects the names that
-// JSON shows as that name: it has one for each byte that is not UTF-8.
-func (r *Reader) listed(q store.SpanQuery) []store.Span {
-	if !strings.ContainsRune(q.Name, utf8.RuneError) {
-		return r.spans(q)
-	}
-	var spans []store.Span
-	anyName := q
-	anyName.Name, anyName.Limit = "", 0
-	for _, s := range r.spans(anyName) {
-		if s.Name != q.Name && string([]rune(s.Name)) != q.Name {
-			continue
-		}
-		if spans = append(spans, s); len(spans) == q.Limit {
-			break
-		}
-	}
-	return spans
 }
 
 // matchNothing is an expression that matches no text.
@@ -182,7 +136,7 @@ const matchNothing = "x^"
 // is kept for the answer to it.
 func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 	q.Requests = false // What is below a request is part of it.
-	spans := r.listed(q)
+	spans := r.spans(q)
 	var ids []string
 	for _, s := range spans {
 		// No expression matches what is not UTF-8.
@@ -238,8 +192,8 @@ func newGroup(t store.NameTotal, process flameql.Query, labels map[sums.Name]int
 	return g
 }
 
-// listedWork returns the query for the work that a list of spans is about, "" for that of the
-// process, and a note if it lacks conditions that no query of samples has.
+// listedWork returns the query for the work that a list of spans is about, "" for all work of the
+// process. The note names that no query of samples has the other conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	q := flameql.Query{Type: r.cpuType()}
 	if asked.Service != "" {

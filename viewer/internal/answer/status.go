@@ -12,11 +12,11 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// Status is what the viewer was told about the profiler.
+// Status is the state of the profiler, as the program gave it to the viewer.
 type Status struct {
-	// Running is missing where the viewer was not told.
+	// Running is missing where the program gave none.
 	Running *bool `json:"running,omitempty"`
-	// Host says that spans are known by the labels of an eBPF agent's samples alone.
+	// Host is set if the labels of an eBPF agent's samples are all that is known of spans.
 	Host        bool      `json:"host,omitempty"`
 	WindowStart time.Time `json:"windowStart,omitzero"`
 	WindowEnd   time.Time `json:"windowEnd,omitzero"`
@@ -25,9 +25,9 @@ type Status struct {
 	WallIntervalNs int64     `json:"wallIntervalNs,omitempty"`
 	Message        string    `json:"message,omitempty"`
 	Counters       []Counter `json:"counters,omitempty"`
-	// SelfCheck is missing where the viewer was told of none.
+	// SelfCheck is missing where the program gave none.
 	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
-	// CanFlush says that a POST to flush closes the window.
+	// CanFlush is set if a POST to flush closes the window.
 	CanFlush bool `json:"canFlush,omitempty"`
 	// Now is the server's clock, to which the times belong.
 	Now time.Time `json:"now"`

@@ -60,7 +60,7 @@ func byID(service, kind, id string) string {
 	return fmt.Sprintf("%s.%s{profile_id=%q}", service, kind, id)
 }
 
-// A span's page has what its own process measured, whatever it knows of the span.
+// A span's page has what its own process measured, and not what others measured of the span.
 func TestSpanRecorded(t *testing.T) {
 	for _, storage := range []string{"v2", "dual"} {
 		t.Run(storage, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSpanRecorded(t *testing.T) {
 	}
 }
 
-// The comparison with the baseline is that of a span with all of its name, from all
+// The comparison with the baseline is of a span with all of its name, from all
 // replicas.
 func TestComparisonRecorded(t *testing.T) {
 	for _, storage := range []string{"v2", "dual"} {
@@ -111,7 +111,7 @@ func TestComparisonRecorded(t *testing.T) {
 	}
 }
 
-// The list has the spans that the server gives, and says so where it gives none.
+// The list has the spans that the server gives, and a note where it gives none.
 func TestSpansRecorded(t *testing.T) {
 	h, r := recorded(t, "v2")
 	var list answerJSON
@@ -151,7 +151,7 @@ func TestSpansRecorded(t *testing.T) {
 	}
 }
 
-// The table of names has those that are asked for, and says which conditions do nothing.
+// The table of names has the names of the query, and a note on conditions that do nothing.
 func TestNamesRecorded(t *testing.T) {
 	h, r := recorded(t, "v2")
 	const unmet = "conditions on spans other than their names do nothing here"
@@ -282,7 +282,7 @@ func TestTimelineRecorded(t *testing.T) {
 	}
 }
 
-// Of what cannot be asked for, the page says so.
+// The page has the reason why a query cannot be answered.
 func TestRefusalsRecorded(t *testing.T) {
 	h, r := recorded(t, "v2")
 	for query, want := range map[string]string{
@@ -301,7 +301,7 @@ func TestRefusalsRecorded(t *testing.T) {
 	}
 }
 
-// An address without times is about the last hour, and the page says so.
+// An address without times is about the last hour, as the page notes.
 func TestWithoutTimesRecorded(t *testing.T) {
 	h, r := recorded(t, "v2")
 	var a answerJSON
