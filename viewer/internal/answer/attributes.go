@@ -107,9 +107,6 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	}
 }
 
-// OnAttributes reports whether the query has conditions on spans, such as on their attributes.
-func (q Query) OnAttributes() bool { return slices.ContainsFunc(q.Matchers, store.Matcher.OnSpan) }
-
 // attributeTitle describes a query with one condition: an attribute has a value.
 func (q Query) attributeTitle() (string, bool) {
 	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
