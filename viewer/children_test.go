@@ -101,33 +101,6 @@ func TestVeryManyChildren(t *testing.T) {
 	}
 }
 
-// A link to a span with those below it keeps its title when samples of some of these are gone.
-func TestTreeWithoutSamples(t *testing.T) {
-	span := func(id, parent, name string, samples int64) store.Span {
-		return store.Span{ProfileID: id, ParentID: parent, Name: name, TraceID: "a1", CPUSamples: 1, SamplesHeld: samples}
-	}
-	const first, second, other = "00000000000000c1", "00000000000000c2", "00000000000000d1"
-	for name, c := range map[string]struct {
-		ids   string
-		spans []store.Span
-		tree  bool
-	}{
-		"all have samples":    {slowID + "|" + first + "|" + second, []store.Span{span(first, slowID, "query", 1), span(second, first, "parse", 1)}, true},
-		"one has none now":    {slowID + "|" + first + "|" + second, []store.Span{span(first, slowID, "query", 0), span(second, first, "parse", 1)}, true},
-		"none has any now":    {slowID + "|" + first + "|" + second, []store.Span{span(first, slowID, "query", 0), span(second, first, "parse", 0)}, true},
-		"one is not asked":    {slowID + "|" + first, []store.Span{span(first, slowID, "query", 1), span(second, first, "parse", 1)}, false},
-		"another is asked":    {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1), span(other, "", "beside", 1)}, false},
-		"one is not held now": {slowID + "|" + first + "|" + other, []store.Span{span(first, slowID, "query", 1)}, false},
-	} {
-		h := viewer.Handler(&fileSource{spans: append(c.spans, span(slowID, "", "checkout", 1)), has: store.LacksRecords})
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", `.cpu{profile_id=~"`+c.ids+`"}`, "format", "json"), http.StatusOK, &a)
-		if got := a.Title == "checkout and all below it"; got != c.tree {
-			t.Errorf("%s: the title is %q", name, a.Title)
-		}
-	}
-}
-
 // childrenOf returns the children of the span slowID in a trace.
 func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Children {
 	t.Helper()
@@ -203,5 +176,25 @@ func TestLocalRootOfChild(t *testing.T) {
 	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 	if a.Total != 5e7 || a.Query != `.cpu{trace_id="`+traceID+`"}` || !strings.Contains(a.Note, "2 local roots") {
 		t.Errorf("total %d of %s, note %q", a.Total, a.Query, a.Note)
+	}
+}
+
+// A span has the attributes of its children too, which have records of their own.
+func TestAttributesOfChildren(t *testing.T) {
+	s, root, child := newTimedFamily(t)
+	h := viewer.Handler(s)
+	for id, want := range map[string]answer.Attribute{
+		root:  {Key: "db.query.text", Value: "SELECT", Child: "query"},
+		child: {Key: "db.query.text", Value: "SELECT"},
+	} {
+		var a answer.Profile
+		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		if len(a.Span.Attributes) != 1 || a.Span.Attributes[0] != want || a.Span.AttributesOmitted {
+			t.Errorf("attributes %+v, want %+v", a.Span.Attributes, want)
+		}
+	}
+	text := get(t, h, target("/", "query", byID(root), "format", "text")).Body.String()
+	if !strings.Contains(text, "db.query.text=SELECT (query)\n") {
+		t.Errorf("the attribute of the child is not in\n%s", text)
 	}
 }

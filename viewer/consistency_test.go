@@ -51,7 +51,6 @@ func TestAnswersDoNotContradictThemselves(t *testing.T) {
 		{"a span", "/?format=json&query=" + url.QueryEscape(`.cpu{profile_id="`+busySpan.String()+`"}`), checkSpan},
 		{"a comparison with itself", "/comparison?format=json&query=.cpu", checkComparison},
 		{"the list of spans", "/?format=json&limit=1", checkList},
-		{"the time line", "/timeline?format=json&query=.cpu", checkTimeline},
 		{"the log", "/log?format=json", checkLog},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -157,24 +156,6 @@ func checkList(t *testing.T, body []byte) string {
 	}
 	if cpu := cpuSamples(l.Process); cpu*busyPeriod != sum || cpu == 0 {
 		return fmt.Sprintf("groups of %d ns, process of %d samples", sum, cpu)
-	}
-	return ""
-}
-
-// checkTimeline compares the time of the buckets with the time of the versions.
-func checkTimeline(t *testing.T, body []byte) string {
-	var l struct {
-		Buckets []struct {
-			Start      time.Time
-			DurationNs int64
-		}
-		Versions []struct{ From, Until time.Time }
-	}
-	decode(t, body, &l)
-	first, last := l.Buckets[0], l.Buckets[len(l.Buckets)-1]
-	until := last.Start.Add(time.Duration(last.DurationNs))
-	if v := l.Versions[0]; !v.From.Equal(first.Start) || !v.Until.Equal(until) {
-		return fmt.Sprintf("buckets from %v until %v, a version from %v until %v", first.Start, until, v.From, v.Until)
 	}
 	return ""
 }

@@ -21,7 +21,6 @@
 //	./waits              the exact waits of a span, or of the spans of a name, as pprof
 //	./timeline           the value of a query over time, for programs
 //	./source             lines of source code; see [WithSourceCode]
-//	./find               the meanings of text=: ids, a query, key=value, or a part of a text
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
@@ -66,8 +65,7 @@
 //
 // The sums by name have the conditions of the list, and
 //
-//	sort=cpu             or self, waits, wall, spans, errors, p50, p95, max, cpup50,
-//	                     cpup95, cpumax, name
+//	sort=cpu             or self, waits, wall, spans, errors, p50, p95, max, name
 //	dir=desc             or asc
 //	limit=500            further names are counted
 //
@@ -84,7 +82,7 @@
 //
 // A window that overlaps the time counts fully. A comparison has leftQuery,
 // leftFrom, leftUntil, rightQuery, rightFrom and rightUntil; where one is missing, query,
-// from or until counts. Left is the baseline. The note of an answer names unknown parameters.
+// from or until counts. Left is the baseline.
 //
 // # FlameQL
 //
@@ -135,9 +133,8 @@
 // format=frozen is one HTML file of at most 5 MiB that opens without a server: a span, a comparison
 // or the list. The list has the flame graphs of its 20 slowest spans.
 //
-// format=text is for terminals, in about 60 lines of 100 columns. In the line "when" of a span,
-// # is a part with a CPU for half of the time or longer, - with less, a dot without samples. In
-// host profiles [k] marks the kernel's functions, [n] native code.
+// format=text is for terminals, in about 60 lines of 100 columns. In host profiles [k] marks the
+// kernel's functions, [n] native code.
 //
 //	curl 'localhost:6060/debug/spanprof/?format=text&order=slowest'
 //
@@ -160,60 +157,25 @@
 //
 // format=json is compressed if the client accepts gzip. Field names end in the unit where they
 // have one; a missing number is 0. The list is {generation, service, services, status, stats,
-// spans, groups, process, empty}. empty is the reason for a list without spans. services is set if
-// there are several. process has the queries for the whole process. A span's query selects its
-// CPU profile, or else its wall or host profile. Its coverage is whole, partial, none or evicted.
-// Its cpuTimes are at most 200 entries [ns after its start, CPU time in ns, samples].
+// spans, groups, process, empty}. process has the queries for the whole process. A span's query
+// selects its CPU profile, or else its wall or host profile. Its coverage is whole, partial, none
+// or evicted. Errors are {error, column}.
 //
-// The answer to a query is
+// The answer to a query has its total and unit. A span has its attributes and the spans of its
+// trace. kinds are the other profiles of the same work. baseline is what to compare with, and empty
+// the reason for an empty profile. The states of its answer are {state, ns, errorNs, source}, the
+// longest first. They include the spans below in this process that ended no later. Exact times come first;
+// sampled has the sampled values beside them. Fewer than five samples divide nothing: few names
+// their states. Of wall time, errorNs is the standard error, and unwatchedNs the time without a
+// look at goroutines.
 //
-//	query, title                            in its canonical form, in words
-//	sampleType, measure, unit               what was measured; measure: in words
-//	total, samples                          how much; of heap, samples are sites
-//	expectedSamples                         of wall time: in a span of this length
-//	errorNs                                 of wall time: the standard error of total
-//	unwatchedNs                             of wall time: time without a look at goroutines
-//	waits [{class, ns, errorNs}]            of wall time: the classes of waits
-//	answer {sentence, states, few, ...}     of a span: where its time went
-//	profileIds, windows, from, until        in how much
-//	span                                    if the query has a profile_id
-//	trace                                   the spans of the same trace
-//	withChildren {query, meaning, spans}    the span and those below it, if these have
-//	                                        profiles of their own
-//	baseline {query, meaning, ...}          the query without the ids
-//	childrenBaseline {query, meaning, ...}  the baseline of withChildren
-//	kinds [{type, measure, query, ...}]     the profiles of the same work
-//	exactByName {name, spans, states, ...}  exact times of the spans of a name
-//	empty, waiting                          why there is nothing, and whether samples may
-//	                                        still come
-//	note                                    a remark about the query
-//	attribution {witnesses, ambiguous, ...} of host profiles: how spans are known
-//	frameTypes [{type, self}]               of host profiles: go, kernel, native, other
-//	executables [{file, buildId, ...}]      of host profiles
-//	cutAt, cutTotal                         the frames at which stacks were cut, and the
-//	                                        value of cut stacks
-//	flame {texts, functions, parent, ...}   the flame graph
-//	sourceText                              set if the page source has lines of code
-//
-// A comparison is {left, right, leftName, rightName, flame, diff}. Its flame has the nodes of both
-// sides. diff has the values of each function on both sides; delta is its share of the right total
-// less its share of the left one. Errors are {error, column}. A status with running false has a
-// message with the reason. The log is {status, stats, kinds}.
-//
-// The states of an answer are {state, ns, errorNs, source}, the longest first: on a CPU, ready
-// without a CPU, the classes of waits, not on a CPU, not sampled. They include the spans below in
-// this process that ended no later. Exact times come first; sampled has the sampled values beside
-// them. No state is longer than the span. Fewer than five samples divide nothing: few names their
-// states.
-//
-// The graph of an answer is flame: texts, a table, and arrays by node. The first node is the root.
-// function is the index of its function, or -1; parent is the distance to its parent, so that node
-// i has the parent i - parent[i]; self and total are its values, and a comparison has leftSelf and
-// leftTotal. inlined lists nodes. omitted counts the nodes beyond 50,000, which are only in the
-// totals of their parents. functions has arrays by function: name, file, package, type and source
-// are indices of texts; line, self and total are numbers; lines has three numbers for each line,
-// the line, its self and its total. A source is a URL with {line} in it. The time of
-// runtime.asyncPreempt is the time of its caller.
+// flame is the graph: texts, a table, and arrays by node. The first node is the root. function is
+// the index of its function, or -1; parent is the distance to its parent, so that node i has the
+// parent i - parent[i]. functions has arrays by function: name, file, package, type and source are
+// indices of texts; lines has three numbers for each line, the line, its self and its total. A
+// source is a URL with {line} in it. The time of runtime.asyncPreempt is the time of its caller. A
+// comparison is {left, right, leftName, rightName, flame, diff}; its flame has leftSelf and
+// leftTotal too.
 //
 // # Limits
 //

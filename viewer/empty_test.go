@@ -176,61 +176,6 @@ func TestLabelIsNotTheName(t *testing.T) {
 	}
 }
 
-// The samples of renamed spans carry the earlier name: a note names the spans that a
-// query for that name selects.
-func TestRenamedSpans(t *testing.T) {
-	s := newStore(t)
-	h := viewer.Handler(s)
-	b := newProfileBuilder()
-	add := func(name, label string) {
-		b.add(7, labels(endSpan(t, s, name, 1, 2), label), "main.serve")
-	}
-	for i := range 4 {
-		add(fmt.Sprint("GET /route/", i), "HTTP GET")
-	}
-	add("GET /cut off", "GET /cut")
-	add("GET /plain", "GET /plain")
-	exportSecond(t, s, 0, b)
-
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	if len(list.Groups) != 6 {
-		t.Fatalf("groups %+v", list.Groups)
-	}
-	for _, g := range list.Groups {
-		label, names := "HTTP GET", 4
-		switch g.Name {
-		case "GET /cut off":
-			label, names = "GET /cut", 1
-		case "GET /plain":
-			label, names = "", 0
-		}
-		if g.Label != label || g.LabelNames != names {
-			t.Errorf("%s: label %q of %d names, want %q of %d", g.Name, g.Label, g.LabelNames, label, names)
-		}
-	}
-	for query, want := range map[string]string{
-		`{span_name="HTTP GET"}`:   `samples of spans of 4 other names carry this span_name: "GET /route/0", "GET /route/1", "GET /route/2" and 1 more`,
-		`{span_name="GET /cut"}`:   `samples of spans named "GET /cut off" carry this span_name`,
-		`{span_name="GET /plain"}`: "",
-		`{span_name="nobody"}`:     "",
-	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
-		if a.Note != want {
-			t.Errorf("%s: note %q, want %q", query, a.Note, want)
-		}
-	}
-	// The number of spans is known of CPU time, by a label of one name.
-	for query, want := range map[string]int{`.cpu{span_name="HTTP GET"}`: 0, `.cpu{span_name="GET /cut"}`: 1, `.wall{span_name="GET /cut"}`: 0} {
-		var c answer.Comparison
-		getJSON(t, h, target("/comparison", "leftQuery", query, "rightQuery", query, "format", "json"), http.StatusOK, &c)
-		if c.Left.OfSpans != want {
-			t.Errorf("%s is of %d spans, want %d", query, c.Left.OfSpans, want)
-		}
-	}
-}
-
 // A profile without the sample type is not the server's fault.
 func TestUnknownSampleType(t *testing.T) {
 	s, err := store.New()
@@ -310,12 +255,12 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		s      store.Source
 		status viewer.Status
 	}{
-		"no span has ended yet; samples come when the window ends at 12:00:20 UTC": {newStore(t), none},
-		"120 spans started, none was sampled":                                      {newStore(t), unsampled},
-		"no span has ended yet; Profiling is off: no samples come":                 {newStore(t), viewer.Status{}},
-		"no span meets the conditions; 1 span held":                                {ended, unsampled},
-		"1 span ended, and WithSampling keeps none":                                {dropped, open},
-		"no span is listed here":                                                   {&fileSource{}, open},
+		"no span has ended yet; samples come when the window ends at 12:00:20 UTC":                   {newStore(t), none},
+		"120 spans started, none was sampled":                                                        {newStore(t), unsampled},
+		"no span has ended yet; Profiling is off: no samples come":                                   {newStore(t), viewer.Status{}},
+		"no span meets the conditions; 1 span held":                                                  {ended, unsampled},
+		"1 span ended, and WithSampling keeps none":                                                  {dropped, open},
+		"no span is listed here: profiles have spans if they were saved with their ids (labels=ids)": {&fileSource{}, open},
 	} {
 		h := viewer.Handler(test.s, viewer.WithStatus(func() viewer.Status { return test.status }))
 		var list answer.SpanList

@@ -230,26 +230,6 @@ func TestAnswersOverAFile(t *testing.T) {
 	}
 }
 
-// The page of a file does not announce data that a file lacks.
-func TestFileWithoutIDs(t *testing.T) {
-	file := newFile(t)
-	h := viewer.Handler(file)
-	const note = "these profiles have no span ids: save them with labels=ids"
-	if text := flat(t, h, "/?format=text"); strings.Contains(text, note) {
-		t.Errorf("there are ids: %s", text)
-	}
-	for _, s := range file.profile.Sample {
-		s.Label = nil
-	}
-	text := flat(t, h, "/?format=text")
-	if !strings.Contains(text, "note: "+note) {
-		t.Errorf("no %q in %s", note, text)
-	}
-	if text := flat(t, viewer.Handler(&fileSource{}), "/?format=text"); !strings.HasPrefix(text, "service unknown: 0 listed") || strings.Contains(text, note) {
-		t.Errorf("got %s", text)
-	}
-}
-
 // A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{

@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,20 +67,5 @@ func TestFocusOfAnAnswer(t *testing.T) {
 	text := get(t, h, target("/", "query", byID(slowID), "function", "nobody", "format", "text")).Body.String()
 	if !strings.Contains(text, "function nobody\n         is on no stack") {
 		t.Errorf("of a function that is on no stack:\n%s", text)
-	}
-}
-
-// A run of frames that only call the next one takes one line of text.
-func TestDeepStackInText(t *testing.T) {
-	b := newProfileBuilder()
-	var deep []string
-	for i := range 10_000 {
-		deep = append(deep, fmt.Sprintf("f%d", i))
-	}
-	b.add(9, nil, deep...)
-	text := get(t, viewer.Handler(&fileSource{profile: b.profile}), target("/", "query", ".cpu", "format", "text")).Body.String()
-	_, frames, _ := strings.Cut(text, "  frame\n")
-	if strings.Count(frames, "\n") != 1 || !strings.Contains(frames, "f9999 > .. ") {
-		t.Errorf("a run of single calls takes more than one line:\n%s", frames)
 	}
 }

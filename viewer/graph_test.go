@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -123,24 +122,5 @@ func TestCutStacks(t *testing.T) {
 	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &page)
 	if page.CutAt != 64 || page.CutTotal != 3e7 || !strings.Contains(page.Note, "75.0% of this is in stacks of more than 64 frames") {
 		t.Errorf("cut at %d: %d, note %q", page.CutAt, page.CutTotal, page.Note)
-	}
-}
-
-// A parameter that is misspelt is named.
-func TestUnknownParameters(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	for _, page := range []string{target("/", "format", "json", "odrer", "cpu"), target("/", "query", ".cpu", "format", "json", "odrer", "1"), target("/log", "format", "json", "odrer", ""), target("/comparison", "leftQuery", ".cpu", "rightQuery", ".cpu", "format", "json", "odrer", "1"), target("/timeline", "format", "json", "odrer", "1")} {
-		var answer struct{ Note string }
-		getJSON(t, h, page, http.StatusOK, &answer)
-		if !strings.Contains(answer.Note, `the address has a parameter that is not known and does nothing: "odrer"`) {
-			t.Errorf("%s: the note is %q", page, answer.Note)
-		}
-	}
-	many := get(t, h, target("/", "format", "text", "a", "", "b", "", "c", "", "d", "")).Body.String()
-	if !strings.Contains(many, `"a", "b", "c", 1 more`) {
-		t.Errorf("the text is %s", many)
-	}
-	if known := get(t, h, target("/", "format", "text", "order", "cpu", "by", "x", "from", "now-1h")).Body; bytes.Contains(known.Bytes(), []byte("not known and")) {
-		t.Errorf("known parameters are in a note: %s", known)
 	}
 }

@@ -104,7 +104,6 @@ func TestNamesLeftOut(t *testing.T) {
 		"name":       evilName,
 		"name desc":  "GET /search",
 		"spans":      "GET /search",
-		"cpup95":     "GET /search",
 		"waits":      "GET /search", // unknown: by CPU time
 		"self asc":   "GET /late",
 		"p50 asc":    evilName,
@@ -191,50 +190,6 @@ func TestNamesAsText(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
-}
-
-// The waits of a service are of the time of its own wall profiles.
-func TestNamesWaitsOfServices(t *testing.T) {
-	s := newTestStore(t)
-	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))
-	wall := func(ms int64) *profileBuilder {
-		b := newProfileBuilder()
-		b.profile.SampleType = []*profile.ValueType{{Type: "wall", Unit: "nanoseconds"}}
-		b.addValues([]int64{ms * 1e6}, labels("000000000000ca47", "GET /cart"), "main.cart")
-		return b
-	}
-	cpu := func(n int64) *profileBuilder {
-		b := newProfileBuilder()
-		b.add(n, labels("000000000000ca47", "GET /cart"), "main.cart")
-		return b
-	}
-	for _, w := range []struct {
-		of    *resource.Resource
-		kind  exporter.Kind
-		start time.Duration
-		*profileBuilder
-	}{
-		{shop, exporter.KindWall, 0, wall(5)},
-		{cart, exporter.KindCPU, 0, cpu(5)},
-		{cart, exporter.KindCPU, 10*time.Second + time.Microsecond, cpu(7)},
-		{cart, exporter.KindCPU, 20 * time.Second, cpu(3)},
-		{cart, exporter.KindWall, 20 * time.Second, wall(100)},
-	} {
-		window := exporter.Window{Kind: w.kind, Start: epoch.Add(w.start), Duration: 10 * time.Second, Resource: w.of}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, w.profile)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, n := range getNames(t, s).Names {
-		if n.Service != "cart" {
-			continue
-		}
-		if n.WaitNs == nil || *n.WaitNs != 70e6 {
-			t.Errorf("%+v waited for %v, want 70 ms", n, n.WaitNs)
-		}
-		return
-	}
-	t.Error("the name is missing")
 }
 
 // Of a request with spans below it all CPU time counts, beside its own.

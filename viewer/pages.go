@@ -77,12 +77,6 @@ var pages = map[string]page{
 		fallback: formatHTML, parse: parseNames,
 		data: func(a *answer.Reader, q *question) (texter, error) { return a.NameTable(q.spans, q.names) },
 	},
-	"find": {
-		fallback: formatJSON, parse: parseFind,
-		data: func(a *answer.Reader, q *question) (texter, error) {
-			return a.Understand(strings.TrimSpace(q.params.Get("text")))
-		},
-	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
 		data: func(a *answer.Reader, _ *question) (texter, error) { return a.Log() },
@@ -218,7 +212,6 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 		return nil, nil, err
 	}
 	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx).WithCode(&h.code)
-	a.Ignored(unknown(q.params))
 	return a, view.Close, nil
 }
 

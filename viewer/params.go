@@ -6,7 +6,6 @@ package viewer
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,22 +17,6 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
 )
-
-// knownParams are the parameters of all pages. One that a page has no use for does no harm:
-// pages link to each other with their parameters.
-var knownParams = []string{
-	"query", "from", "until", "format", "labels",
-	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
-	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir", "text",
-	"function", "view", "zoom", "search", "sort", "per", "package", "file", "line",
-}
-
-// unknown returns the names of the unknown parameters, in alphabetical order. A misspelt one would
-// otherwise be ignored in silence.
-func unknown(params url.Values) []string {
-	names := slices.Sorted(maps.Keys(params))
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(knownParams, name) })
-}
 
 // parseProfile reads the query of a flame graph.
 func parseProfile(q *question) (err error) {
@@ -69,20 +52,6 @@ func parseSource(q *question) (err error) {
 		return answer.BadRequestf("line is missing, or no line number")
 	}
 	return nil
-}
-
-// parseFind reads the text that is looked for.
-func parseFind(q *question) (err error) {
-	var about answer.Query
-	about.From, about.Until, err = parseRange(q.params, "from", "until")
-	q.about = []answer.Query{about}
-	switch text := strings.TrimSpace(q.params.Get("text")); {
-	case text == "":
-		return answer.BadRequestf("text is missing: give an id, an attribute such as http.route=/cart, a part of a name or an error, or a query")
-	case len(text) > answer.MaxFindBytes:
-		return answer.BadRequestf("text has %d bytes, at most %d are looked for: give a part of it", len(text), answer.MaxFindBytes)
-	}
-	return err
 }
 
 // parseQuery reads a query from three parameters. Where a side of a comparison lacks one,

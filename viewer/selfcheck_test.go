@@ -83,38 +83,6 @@ func TestSelfCheckOfAnEmptyList(t *testing.T) {
 	}
 }
 
-// The reasons for what is empty come from the self-check.
-func TestSelfCheckExplains(t *testing.T) {
-	s := newStore(t)
-	exportSecond(t, s, 0, newProfileBuilder())
-	exportSecond(t, s, 30, newProfileBuilder())
-	before, profiled, gap := endSpan(t, s, "before", -5, -3), endSpan(t, s, "profiled", 2, 3), endSpan(t, s, "in the gap", 15, 20)
-	const ofOthers = "another CPU profile ran in this process, 1 time so far"
-	mutex := viewer.Finding{ID: "mutex-without-fraction", Severity: "wrong", Seen: "The fraction is 0.", Do: "Set it."}
-	tracers := viewer.Finding{ID: "tracers-before-wrap", Severity: "wrong", Seen: "7 of 9 spans have no labels.", Do: "Register a processor."}
-	for name, test := range map[string]struct {
-		query string
-		h     http.Handler
-		want  string
-	}{
-		"a span that nothing labels":       {byID(profiled), checked(s, "", notWrapped), "no sample is known to be of this span. 7 spans have no labels. Wrap the provider"},
-		"a span of a tracer before":        {byID(profiled), checked(s, "", tracers), "no sample is known to be of this span. 7 of 9 spans have no labels. Register a processor"},
-		"a span like any":                  {byID(profiled), checked(s, "", fewNames), "no sample hit this span: it took 1.00 s, and two samples are 10 ms of CPU time apart by default"},
-		"a span before the profiler":       {byID(before), checked(s, ofOthers), "CPU was not profiled during this span: it began 5.00 s before the first CPU profile"},
-		"a span while others profile":      {byID(gap), checked(s, ofOthers), "CPU was not profiled during this span: " + ofOthers},
-		"a span in a gap of unknown cause": {byID(gap), checked(s, ""), "CPU was not profiled during this span: no CPU profile of that time has come"},
-		"a kind without its rate":          {".mutex_duration", checked(s, "", mutex), "The fraction is 0. Set it"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var a answer.Profile
-			getJSON(t, test.h, target("/", "query", test.query, "format", "json"), http.StatusOK, &a)
-			if a.Empty != test.want {
-				t.Errorf("%s is empty because %q, want %q", test.query, a.Empty, test.want)
-			}
-		})
-	}
-}
-
 // Requests for the page within a span are a finding.
 func TestPageListsItself(t *testing.T) {
 	h := checked(newStore(t), "")

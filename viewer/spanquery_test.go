@@ -85,7 +85,7 @@ func TestRunningSpan(t *testing.T) {
 	}
 	var a answer.Profile
 	getJSON(t, h, target("/", "query", list.Spans[0].Query, "format", "json"), http.StatusOK, &a)
-	if !a.Waiting || !strings.Contains(a.Empty, "still running") {
+	if !a.Waiting || !strings.Contains(a.Empty, "are not in yet") {
 		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
 }

@@ -46,10 +46,6 @@ func TestTimeline(t *testing.T) {
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
 		},
-		Versions: []answer.Version{
-			{Service: "shop", Version: "1.0", From: epoch, Until: epoch.Add(20 * time.Second), Query: `.cpu{service_name="shop",service_version="1.0"}`},
-			{Service: "shop", Version: "1.1", From: epoch.Add(20 * time.Second), Until: epoch.Add(30 * time.Second), Query: `.cpu{service_name="shop",service_version="1.1"}`},
-		},
 		Presets: []answer.Preset{
 			{
 				Name: "version", Title: "Version 1.1 against 1.0",
@@ -64,7 +60,7 @@ func TestTimeline(t *testing.T) {
 
 	// Two versions are two sides of a comparison, and so are two ranges.
 	for name, address := range map[string]string{
-		"versions": target("/comparison-diff", "leftQuery", want.Versions[0].Query, "rightQuery", want.Versions[1].Query, "format", "json"),
+		"versions": target("/comparison-diff", "leftQuery", want.Presets[0].Left.Query, "rightQuery", want.Presets[0].Right.Query, "format", "json"),
 		"ranges":   target("/comparison-diff", "query", ".cpu{}", "leftUntil", "1793534419998", "rightFrom", "1793534420001", "format", "json"),
 	} {
 		var c answer.Comparison
@@ -75,45 +71,11 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// Versions are compared in what the time line is about.
-func TestVersionsKeepConditions(t *testing.T) {
-	s := newStore(t)
-	for i, version := range []string{"1.0", "1.1"} {
-		b := newProfileBuilder()
-		b.add(int64(10*(i+1)), labels(slowID, "GET /search"), "main.search", "main.serve")
-		b.add(5, labels(fastID, "GET /cheap"), "main.cheap", "main.serve")
-		window := exporter.Window{
-			Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second,
-			Resource: resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("service.version", version)),
-		}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h := viewer.Handler(s)
-	for query, want := range map[string]int64{
-		`.cpu{span_name="GET /search"}`:                       1e8,
-		`shop.cpu{span_name!="GET /search"}`:                  5e7,
-		`.cpu{span_name="GET /cheap",service_version=~"1.1"}`: 5e7,
-	} {
-		var line answer.Timeline
-		getJSON(t, h, target("/timeline", "query", query), http.StatusOK, &line)
-		if len(line.Versions) != 2 {
-			t.Fatalf("%s has the versions %+v", query, line.Versions)
-		}
-		var c answer.Comparison
-		getJSON(t, h, target("/comparison-diff", "leftQuery", line.Versions[0].Query, "rightQuery", line.Versions[1].Query, "format", "json"), http.StatusOK, &c)
-		if c.Left.Total != want {
-			t.Errorf("%s: version 1.0 is asked for by %s and has %d, want %d", query, line.Versions[0].Query, c.Left.Total, want)
-		}
-	}
-}
-
 func TestEmptyTimeline(t *testing.T) {
 	h := viewer.Handler(newStore(t))
 	var got answer.Timeline
 	getJSON(t, h, "/timeline", http.StatusOK, &got)
-	if got.Buckets == nil || got.Names == nil || got.Versions == nil || got.Unit != termtext.Nanoseconds {
+	if got.Buckets == nil || got.Names == nil || got.Unit != termtext.Nanoseconds {
 		t.Errorf("got %+v", got)
 	}
 	if text := get(t, h, "/timeline?format=text").Body.String(); text != "query    .cpu{}\nno window\n" {

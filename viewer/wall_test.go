@@ -90,7 +90,7 @@ func TestWallOfSpan(t *testing.T) {
 	}
 	a = answer.Profile{}
 	getJSON(t, told, short, http.StatusOK, &a)
-	if !strings.Contains(a.Empty, "0.02 samples can be expected") {
+	if !strings.Contains(a.Empty, "no wall sample hit this span: it took 400 µs") {
 		t.Errorf("a span without samples is empty because %q", a.Empty)
 	}
 
@@ -184,25 +184,19 @@ func TestUnwatchedWall(t *testing.T) {
 	b.addValues([]int64{0, 1e9}, labels("00000000000000a5", "GET /late"), "time.Sleep", "main.late")
 	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
 
-	const note = "the process was stopped, or nobody looked at its goroutines for another reason, "
 	for _, test := range []struct {
 		query     string
 		unwatched time.Duration
 		share     float64
-		note      string
 	}{
-		{`shop.wall{profile_id="` + slowID + `"}`, 0, 0, ""},
-		{`shop.wall{profile_id="` + fastID + `"}`, 60 * time.Millisecond, 0, note + "in a part of this span's time: it may have taken up to 60.0 ms more than is shown"},
-		{`shop.wall{span_name="GET /search"}`, 0, 0.046, note + "for 5% of the time of these profiles: what began in it may have taken more than is shown"},
+		{`shop.wall{profile_id="` + slowID + `"}`, 0, 0},
+		{`shop.wall{profile_id="` + fastID + `"}`, 60 * time.Millisecond, 0},
+		{`shop.wall{span_name="GET /search"}`, 0, 0.046},
 	} {
 		var a answer.Profile
 		getJSON(t, h, target("/", "query", test.query, "format", "json"), http.StatusOK, &a)
 		if time.Duration(a.UnwatchedNs) != test.unwatched || math.Abs(a.UnwatchedShare-test.share) > 1e-6 || a.ErrorNs == 0 {
 			t.Errorf("%s: %v unwatched, %v of the time, ± %d, want %v and %v", test.query, time.Duration(a.UnwatchedNs), a.UnwatchedShare, a.ErrorNs, test.unwatched, test.share)
-		}
-		text := strings.Join(strings.Fields(get(t, h, target("/", "query", test.query, "format", "text")).Body.String()), " ")
-		if test.note == "" && strings.Contains(text, note) || !strings.Contains(text, test.note) || !strings.Contains(a.Note, test.note) {
-			t.Errorf("%s: note %q, want %q, also in\n%s", test.query, a.Note, test.note, text)
 		}
 	}
 	// What is in a window by a look of the one before has an error, too.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -210,67 +208,6 @@ func TestLongNamesInText(t *testing.T) {
 		text := get(t, h, address).Body.String()
 		if !strings.Contains(text, " "+want) || !strings.Contains(text, "é…") {
 			t.Errorf("GET %s:\n%s", address, text)
-		}
-	}
-}
-
-// JSON has U+FFFD for each byte that is not UTF-8: that name finds the span too.
-func TestNameOfInvalidUTF8(t *testing.T) {
-	s := newStore(t)
-	name := "bad\xff\xfename"
-	id := endSpan(t, s, name, 1, 3)
-	endSpan(t, s, "other", 1, 3)
-	b := newProfileBuilder()
-	b.add(5, labels(id, name), "main.serve")
-	exportSecond(t, s, 0, b)
-	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	for _, group := range list.Groups {
-		if group.Name == "other" {
-			continue
-		}
-		var named answer.SpanList
-		getJSON(t, h, target("/", "format", "json", "name", group.Name), http.StatusOK, &named)
-		if len(named.Spans) != 1 || named.Spans[0].ProfileID != id {
-			t.Errorf("name %q finds %+v", group.Name, named.Spans)
-		}
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", group.Query, "format", "json"), http.StatusOK, &a)
-		if a.Total != 5e7 {
-			t.Errorf("%s selects %d", group.Query, a.Total)
-		}
-	}
-	var raw answer.SpanList
-	getJSON(t, h, target("/", "format", "json", "name", name), http.StatusOK, &raw)
-	if len(raw.Spans) != 1 {
-		t.Errorf("the name as it is finds %d spans", len(raw.Spans))
-	}
-}
-
-// Other conditions count beside such a name.
-func TestNameOfInvalidUTF8AndMore(t *testing.T) {
-	s := newStore(t)
-	name := "bad\xffname"
-	endSpan(t, s, name, 1, 3)
-	long := endSpan(t, s, name, 1, 9)
-	longer := endSpan(t, s, name, 2, 12)
-	h := viewer.Handler(s)
-	for params, want := range map[string][]string{
-		"min=5s&order=slowest": {longer, long},
-		"min=5s&limit=1":       {longer},
-		"max=9s&min=3s":        {long},
-		"error=true":           {},
-		"service=other":        {},
-	} {
-		var list answer.SpanList
-		getJSON(t, h, "/?format=json&name="+url.QueryEscape("bad\uFFFDname")+"&"+params, http.StatusOK, &list)
-		got := []string{}
-		for _, s := range list.Spans {
-			got = append(got, s.ProfileID)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", params, got, want)
 		}
 	}
 }

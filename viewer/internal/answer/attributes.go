@@ -100,7 +100,7 @@ func (l *SpanList) attributes(r *Reader, by string) {
 		l.By.ValuesOmitted = 0
 	}
 	if len(totals) == 0 {
-		l.By.Note = r.missingAttribute(keys, by)
+		l.By.Note = "no span that is held has this attribute"
 	}
 	q := flameql.Query{Type: r.cpuType()}
 	for _, t := range totals {
@@ -115,16 +115,10 @@ func (l *SpanList) attributes(r *Reader, by string) {
 	}
 }
 
-// OnAttributes reports whether the query has conditions on spans, such as on their attributes.
-func (q Query) OnAttributes() bool { return slices.ContainsFunc(q.Matchers, store.Matcher.OnSpan) }
-
 // attributeTitle describes a query with one condition: an attribute has a value.
 func (q Query) attributeTitle() (string, bool) {
 	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
 		return "", false
-	}
-	if q.Matchers[0].Label() == inSpanName {
-		return q.Matchers[0].Value() + " and all below it", true
 	}
 	key, ok := q.Matchers[0].SpanAttribute()
 	return key + " = " + q.Matchers[0].Value(), ok
@@ -137,90 +131,11 @@ const (
 	wholeRequests = "these are the times of whole requests: a request counts for each value that it has; for the time of one query, give each span a profile (WithRootSpanOnly(false))"
 )
 
-// missingAttribute returns the reason why no span has an attribute, "" if one has it.
-func (r *Reader) missingAttribute(keys []sums.AttributeKey, key string) string {
-	if slices.ContainsFunc(keys, func(k sums.AttributeKey) bool { return k.Key == key }) {
-		return ""
-	}
-	kept := r.info.Attributes
-	if len(kept) == 0 {
-		return "attributes of spans are not kept (WithoutSpanAttributes)"
-	}
-	reason := "no span that is held has an attribute " + termtext.Clip(key, termtext.MaxQuoted)
-	if slices.Contains(kept, key) {
-		return reason
-	}
-	return reason + ": kept are keys of the semantic conventions that distinguish requests, and the keys of WithSpanAttributes"
-}
-
-// attributeNote returns a note if an attribute of children selects whole requests.
-func (r *Reader) attributeNote(q Query) string {
-	if !r.records() {
-		return ""
-	}
-	for _, m := range q.Matchers {
-		key, ok := m.SpanAttribute()
-		if !ok || !asksFor(m) {
-			continue // What lacks a value is no whole request because of it.
-		}
-		totals := sums.AttributeTotals(r.allSpans(), key)
-		if slices.ContainsFunc(totals, func(t sums.AttributeTotal) bool { return t.Shared && m.Matches(t.Value) }) {
-			return wholeRequests
-		}
-	}
-	return ""
-}
-
-// asksFor reports whether a condition requires a value.
-func asksFor(m store.Matcher) bool {
-	return m.Op() == store.MatchEqual || m.Op() == store.MatchRegexp
-}
-
-// unprefixedAttribute returns the label of a query that no sample has and that is an
-// attribute of spans, "" for none.
-func (r *Reader) unprefixedAttribute(q Query) string {
-	if !r.records() {
-		return ""
-	}
-	kept := r.info.Attributes
-	for _, m := range q.Matchers {
-		label := m.Label()
-		if !asksFor(m) || !slices.Contains(kept, label) {
-			continue
-		}
-		// Only an expression can be invalid.
-		has, _ := store.NewMatcher(label, store.MatchNotEqual, "")
-		if !r.selectsAny(Query{Query: flameql.Query{Type: q.Type}.With(has)}) {
-			return label
-		}
-	}
-	return ""
-}
-
 // selectsAny reports whether q selects a sample.
 func (r *Reader) selectsAny(q Query) bool {
 	return slices.ContainsFunc(r.totals(q), func(t store.Sum) bool {
 		return t.Kind == q.Type.Kind && t.Samples > 0
 	})
-}
-
-// emptyAttributes is the reason for a query with conditions on attributes that selects
-// nothing.
-func (r *Reader) emptyAttributes(q Query) string {
-	if !r.records() {
-		return unknownAttributes
-	}
-	keys := sums.AttributeKeys(r.allSpans())
-	for _, m := range q.Matchers {
-		key, ok := m.SpanAttribute()
-		if !ok {
-			continue
-		}
-		if reason := r.missingAttribute(keys, key); reason != "" {
-			return reason
-		}
-	}
-	return "no sample is of a span that is held and has attributes as the query requires"
 }
 
 // text returns the attribute in one line.

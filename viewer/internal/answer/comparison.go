@@ -4,6 +4,8 @@
 package answer
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -74,9 +76,6 @@ func sideName(side, other *Profile) string {
 	return side.Title
 }
 
-// maxCounted bounds the spans that are counted one by one, as a list of them is bounded.
-const maxCounted = 10_000
-
 // spansOf returns how many spans a time is the sum of, 0 where that is not known: profile ids
 // do not tell it, as spans without a sample have none.
 func (r *Reader) spansOf(p *Profile) (n int) {
@@ -87,9 +86,6 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	if p.Span != nil {
 		return 1
 	}
-	if _, ok := r.tree(q); ok {
-		return 1
-	}
 	service := q.service
 	if of, ok := q.Value("service_name"); ok {
 		service = of
@@ -98,30 +94,21 @@ func (r *Reader) spansOf(p *Profile) (n int) {
 	if len(conditions) != 1 || conditions[0].Op() != store.MatchEqual || !q.From.IsZero() || !q.Until.IsZero() {
 		return 0
 	}
-	value := conditions[0].Value()
-	switch conditions[0].Label() {
-	case inSpanName:
-		// It is about the spans that have a record.
-		if n = len(r.spans(store.SpanQuery{Name: value, Service: service, From: p.From, Until: p.Until, Limit: maxCounted + 1, Brief: true})); n > maxCounted {
+	// The totals are of the time of all windows, which have CPU time.
+	if conditions[0].Label() != labelkey.SpanName || q.Type.Kind != exporter.KindCPU {
+		return 0
+	}
+	value, totals := conditions[0].Value(), r.nameTotals()
+	labels := sums.LabelNames(totals)
+	for _, t := range totals {
+		if t.Label != value || service != "" && t.Service != service {
+			continue
+		}
+		// What other names share the label with is not known to be of these spans.
+		if labels[sums.Name{Service: t.Service, Name: value}] > 1 {
 			return 0
 		}
-	case labelkey.SpanName:
-		// The totals are of the time of all windows, which have CPU time.
-		if q.Type.Kind != exporter.KindCPU {
-			return 0
-		}
-		totals := r.nameTotals()
-		labels := sums.LabelNames(totals)
-		for _, t := range totals {
-			if t.Label != value || service != "" && t.Service != service {
-				continue
-			}
-			// What other names share the label with is not known to be of these spans.
-			if labels[sums.Name{Service: t.Service, Name: value}] > 1 {
-				return 0
-			}
-			n += t.Spans
-		}
+		n += t.Spans
 	}
 	return n
 }
@@ -157,4 +144,43 @@ func (c *Comparison) sideTitle(side *Profile, name string) string {
 		return name + ", " + termtext.TimeRange(side.From, side.Until)
 	}
 	return name
+}
+
+// Text returns the comparison for a terminal.
+func (c *Comparison) Text() string {
+	var b strings.Builder
+	for i, side := range []*Profile{c.Left, c.Right} {
+		fmt.Fprintf(&b, "%s: %s\n", []string{"left", "right"}[i], c.sideTitle(side, []string{c.LeftName, c.RightName}[i]))
+		side.header(&b, "  ")
+		if side.OfSpans > 1 {
+			fmt.Fprintf(&b, "  %-9s%s for each of %d spans\n", "each", termtext.Value(side.Total/int64(side.OfSpans), side.Unit), side.OfSpans)
+		}
+	}
+	if c.Note != "" {
+		termtext.Prose(&b, "note", 11, c.Note)
+	}
+	if s := c.Status; s != nil && s.Message != "" {
+		termtext.Prose(&b, "status", 11, s.Message)
+	}
+	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total")
+	more, less := 0, 0
+	for _, d := range c.Diff {
+		// Functions that take more come before those that take less.
+		switch {
+		case d.Delta > 0 && more < textDiffRows/2:
+			more++
+		case d.Delta < 0 && less < textDiffRows/2:
+			if less == 0 {
+				b.WriteByte('\n')
+			}
+			less++
+		default:
+			continue
+		}
+		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, marked(d.Type, d.Name, termtext.Columns-27))
+	}
+	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
+		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))
+	}
+	return b.String()
 }

@@ -5,33 +5,10 @@ package answer
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/spanprof/spanprof/store"
 )
-
-// The losses of a directory are shown, and no line without a loss.
-func TestDirectoryLosses(t *testing.T) {
-	text := func(d store.DirectoryStats) string {
-		d.Path = "dir"
-		var b strings.Builder
-		newDirectory(d).write(&b)
-		return b.String()
-	}
-	if got := text(store.DirectoryStats{Spans: 1, Windows: 2}); strings.Count(got, "\n") != 1 {
-		t.Errorf("without a loss, got\n%s", got)
-	}
-	got := text(store.DirectoryStats{WriteFailures: 1, FilesUnreadable: 2, WindowsLeftOut: 3})
-	for _, want := range []string{
-		"directory: 1 file not written, 2 not readable\n",
-		"no room in memory for 3 windows of earlier processes\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
-		}
-	}
-}
 
 func TestProcessesThatAreNotToldApart(t *testing.T) {
 	p := newEarlierProcess(&store.Process{})

@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -59,32 +60,13 @@ func (l *Log) Text() string {
 	if l.Note != "" {
 		termtext.Prose(&b, "note", 9, l.Note)
 	}
-	if !l.Fixed {
-		l.writeStats(&b)
-	}
-	for _, k := range l.Kinds {
-		if l.Ranged {
-			fmt.Fprintf(&b, "%-10s of %s %s\n", termtext.OneLine(k.Kind), termtext.Clip(termtext.OneLine(k.Service), 40), termtext.Clip(termtext.OneLine(k.Version), 40))
-			continue
-		}
-		fmt.Fprintf(&b, "%-8s %s of %s, %s: %s, %s\n", termtext.OneLine(k.Kind), termtext.Plural(k.Count, "window"), termtext.Clip(termtext.OneLine(k.Service), 12), termtext.TimeRange(k.From, k.Until), termtext.Plural(k.Samples, "sample"), termtext.Value(k.Bytes, termtext.Bytes))
-		if k.Earlier != nil {
-			termtext.Prose(&b, "", 9, "of "+k.Earlier.text())
-		}
-	}
+	numbers, _ := json.MarshalIndent(struct {
+		Stats Stats     `json:"stats"`
+		Kinds []Windows `json:"kinds"`
+	}{l.Stats, l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
+	b.Write(numbers)
+	b.WriteByte('\n')
 	return b.String()
-}
-
-func (l *Log) writeStats(b *strings.Builder) {
-	fmt.Fprintf(b, "store    %s of %s; %s and %s held\n", termtext.Value(l.Stats.Bytes, termtext.Bytes), termtext.Value(l.Stats.MaxBytes, termtext.Bytes), termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
-	fmt.Fprintf(b, "         %s evicted; windows: %d received, %d evicted, %d refused as too big, %d not readable\n", termtext.Plural(l.Stats.SpansEvicted, "span"), l.Stats.WindowsReceived, l.Stats.WindowsEvicted, l.Stats.WindowsRefused, l.Stats.ParseErrors)
-	l.Stats.Directory.write(b)
-	if s := l.Stats; s.SpansDropped+s.ChildrenDropped+s.IDsEvicted > 0 {
-		fmt.Fprintf(b, "         too much at once: %s not recorded, %d children left out, samples of %d ids evicted before their span ended\n", termtext.Plural(s.SpansDropped, "span"), s.ChildrenDropped, s.IDsEvicted)
-	}
-	if n := l.Stats.SamplesUnseen; n > 0 {
-		fmt.Fprintf(b, "         %s of spans that the store never received: register Store.SpanProcessor on each tracer provider\n", termtext.Plural(n, "CPU sample"))
-	}
 }
 
 // Stats is how full the store is, and what it lost; all zeros for another source.
@@ -156,4 +138,34 @@ func newWindows(windows []store.WindowInfo) []Windows {
 		list = append(list, Windows{w, newEarlierProcess(w.Process)})
 	}
 	return list
+}
+
+// Directory is the files of a store and what is held of earlier processes.
+type Directory struct {
+	Path     string `json:"path"`
+	Bytes    int64  `json:"bytes"`
+	MaxBytes int64  `json:"maxBytes"`
+	// WriteFailures are files that could not be written. SegmentsRemoved are the oldest segments,
+	// removed for newer ones. FilesUnreadable are files that could not be read.
+	FilesWritten    int64 `json:"filesWritten"`
+	WriteFailures   int64 `json:"writeFailures"`
+	SegmentsRemoved int64 `json:"segmentsRemoved"`
+	FilesUnreadable int64 `json:"filesUnreadable"`
+	// Restoring is set while the files of earlier processes are read.
+	Restoring bool `json:"restoring,omitempty"`
+	// Spans and Windows of earlier processes are held, and in no other number.
+	Spans   int `json:"spans"`
+	Windows int `json:"windows"`
+	// WindowsLeftOut and SpansLeftOut are of earlier processes, without room in memory.
+	WindowsLeftOut int64 `json:"windowsLeftOut,omitempty"`
+	SpansLeftOut   int64 `json:"spansLeftOut,omitempty"`
+}
+
+// newDirectory returns nil without a directory.
+func newDirectory(d store.DirectoryStats) *Directory {
+	if d.Path == "" {
+		return nil
+	}
+	of := Directory(d)
+	return &of
 }

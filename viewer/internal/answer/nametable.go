@@ -6,8 +6,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -88,9 +86,7 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 	}
 	if measured && !t.Selected {
 		n.unlabelled()
-		if note := n.waits(); note != "" {
-			notes = append(notes, note)
-		}
+		n.waits()
 		if note := n.unmeasured(); note != "" {
 			notes = append(notes, note)
 		}
@@ -171,7 +167,7 @@ func (n *nameTable) add(row byname.Name, s *sums.NameSpread) {
 		row.CPUInclusiveNs = max(row.CPUNs+below, row.CPUNs)
 		n.table.Inclusive = n.table.Inclusive || below > 0
 		row.Measured = s.Spans
-		row.Durations, row.CPUs = times(s.Durations), times(s.CPUs)
+		row.Durations = times(s.Durations)
 	}
 	n.table.Names = append(n.table.Names, row)
 }
@@ -206,26 +202,24 @@ func (n *nameTable) unlabelled() {
 	}
 }
 
-// waits fills in wall time less CPU time by the labels of samples. Only the time of
-// wall profiles of the service counts. It returns a note if that is less than all.
-func (n *nameTable) waits() string {
-	wall, cpu := map[string]*kindTime{}, map[string]*kindTime{}
-	for _, w := range sums.ByKind(n.allWindows()) {
-		if n.asked.Service != "" && w.Service != n.asked.Service {
+// waits fills in wall time less CPU time by the labels of samples. It counts the time of the wall
+// profiles of each service.
+func (n *nameTable) waits() {
+	first, last := map[string]time.Time{}, map[string]time.Time{}
+	for _, w := range n.allWindows() { // by their start
+		if w.Kind != exporter.KindWall || n.asked.Service != "" && w.Service != n.asked.Service {
 			continue
 		}
-		switch exporter.Kind(w.Kind) {
-		case exporter.KindWall:
-			addTime(wall, w)
-		case n.cpuType().Kind:
-			addTime(cpu, w)
+		if _, ok := first[w.Service]; !ok {
+			first[w.Service] = w.Start
+		}
+		if end := sums.End(w); end.After(last[w.Service]) {
+			last[w.Service] = end
 		}
 	}
-	note, since := "", time.Time{} // the latest of the times from which on waits are known
-	for _, service := range slices.Sorted(maps.Keys(wall)) {
-		of := wall[service]
+	for service, from := range first {
 		// Windows touch each other: keep clear of those beside the first and the last.
-		from, until := of.from.Add(edge), of.until.Add(-edge)
+		from, until := from.Add(edge), last[service].Add(-edge)
 		waited := n.labelTotals(service, flameql.Wall, from, until)
 		ran := n.labelTotals(service, n.cpuType(), from, until)
 		for i := range n.table.Names {
@@ -236,36 +230,11 @@ func (n *nameTable) waits() string {
 				row.WaitNs = &waits
 			}
 		}
-		if held := cpu[service]; held != nil && of.from.Sub(held.from) > time.Minute && of.from.After(since) {
-			whose := ""
-			if len(wall) > 1 {
-				whose = " of " + termtext.Clip(service, termtext.MaxQuoted)
-			}
-			since, note = of.from, "waits"+whose+" are those since "+of.from.UTC().Format(time.DateTime)+" UTC, when wall time was first sampled of what is held"
-		}
 	}
-	return note
 }
 
 // edge is by how much a time is kept clear of the windows beside it.
 const edge = time.Millisecond
-
-// kindTime is the time of the windows of a kind of a service.
-type kindTime struct{ from, until time.Time }
-
-func addTime(times map[string]*kindTime, w sums.Windows) {
-	of := times[w.Service]
-	if of == nil {
-		of = &kindTime{from: w.From, until: w.Until}
-		times[w.Service] = of
-	}
-	if w.From.Before(of.from) {
-		of.from = w.From
-	}
-	if w.Until.After(of.until) {
-		of.until = w.Until
-	}
-}
 
 // unmeasured returns a note with the number of spans without a record.
 func (n *nameTable) unmeasured() string {

@@ -7,32 +7,32 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
 // Profile is what a query selects.
 type Profile struct {
 	Query string `json:"query"`
-	// Title says in words what is selected.
+	// Title has in words what is selected.
 	Title string `json:"title"`
-	// Note says in words what to know about the query.
+	// Note has remarks on the query.
 	Note       string `json:"note,omitempty"`
 	SampleType string `json:"sampleType"`
-	// Measure says in words what Total is.
+	// Measure has in words what Total is.
 	Measure string `json:"measure"`
 	Unit    string `json:"unit"`
 	Total   int64  `json:"total"`
 	// Samples is the number of samples; of heap profiles, of allocation sites.
 	Samples int64 `json:"samples"`
-	// ErrorNs is the standard error of Total, and Waits is what it was spent on, the
-	// most first, if Total is wall time.
+	// ErrorNs is the standard error of Total, if that is wall time. Waits is what it was
+	// spent on, the most first.
 	ErrorNs int64  `json:"errorNs,omitempty"`
 	Waits   []Wait `json:"waits,omitempty"`
 	// Answer is where the time of Span went.
@@ -43,46 +43,37 @@ type Profile struct {
 	// looked.
 	UnwatchedNs    int64   `json:"unwatchedNs,omitempty"`
 	UnwatchedShare float64 `json:"unwatchedShare,omitempty"`
-	// ExpectedSamples is the mean number of samples of one goroutine in the wall
-	// time of Span, if Total is wall time.
+	// ExpectedSamples is the mean number of wall samples of one goroutine in the time of
+	// Span.
 	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
 	// ProfileIDs is the number of different profile_id values.
 	ProfileIDs int `json:"profileIds"`
 	// OfSpans is the number of spans that Total is of, of a side of a comparison, where it is
 	// known.
 	OfSpans int `json:"ofSpans,omitempty"`
-	// ProfiledNs is for how long the profiles went on that Total is of, of a side of a
-	// comparison, where it is known.
+	// ProfiledNs is the length of the profiles of a side of a comparison, where it is known.
 	ProfiledNs int64 `json:"profiledNs,omitempty"`
 	// Windows is the number of windows looked at, From and Until bound them.
 	Windows int       `json:"windows"`
 	From    time.Time `json:"from,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
-	// Span is the span whose id the query has.
+	// Span is the span with the id of the query.
 	Span *Span `json:"span,omitempty"`
-	// Attribution says how certain a host profile is about spans.
-	Attribution *Attribution `json:"attribution,omitempty"`
 	// Baseline is what the selection may be compared with.
 	Baseline *Baseline `json:"baseline,omitempty"`
 	// WithChildren is Span and the spans below it, where their work is not in the
 	// profile of Span.
 	WithChildren *Children `json:"withChildren,omitempty"`
-	// ChildrenBaseline is what WithChildren may be compared with: all spans of the name of
-	// Span, with those below them.
-	ChildrenBaseline *Baseline `json:"childrenBaseline,omitempty"`
-	// ExactByName sums up the exact times of the spans that the query names, where some
-	// have any.
-	ExactByName *ExactName `json:"exactByName,omitempty"`
-	// Empty says in words why nothing was selected.
+	// Empty is the reason for an empty selection.
 	Empty string `json:"empty,omitempty"`
-	// Waiting says that samples may be on their way.
+	// Waiting is set if samples may be on their way.
 	Waiting bool `json:"waiting,omitempty"`
-	// Ranged says that the source cannot be looked through as a whole.
+	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
-	// Trace has the spans of Span's trace in the order of their start,
-	// TraceOmitted is the number of those left out.
+	// Trace has the spans of Span's trace in the order of their start. TraceOmitted is the
+	// number of the others.
 	Trace        []Span  `json:"trace,omitempty"`
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
@@ -116,10 +107,7 @@ func (r *Reader) Profile(q Query, function string) (*Profile, error) {
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)
-	if a.WithChildren = newChildren(a.query, a.span, trace); a.WithChildren != nil {
-		a.ChildrenBaseline = r.baselineOfTrees(a.query, a.span)
-	}
-	a.ExactByName = r.exactName(a.query)
+	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
 	if function != "" {
 		a.focus = a.summary.Focus(function)
@@ -153,14 +141,14 @@ func (r *Reader) found(q Query) (Query, *store.Samples, string) {
 }
 
 // profile makes the part of a profile that each side of a comparison has, without the
-// flame graph. Two profiles that are to be compared share their functions.
+// flame graph. Two profiles of a comparison share their functions.
 func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	q, sel, instead := r.found(q)
 	a := &Profile{
 		Query:      q.String(),
 		SampleType: sel.SampleType,
 		Measure:    q.Type.Words,
-		// The source knows no unit if it has no profile.
+		// Without a profile the source has no unit.
 		Unit:       cmp.Or(sel.Unit, q.Type.Unit),
 		Total:      sel.Total,
 		Samples:    sel.Samples,
@@ -185,9 +173,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	}
 	a.setWall(sel)
 	a.Title = q.title(a.Span, a.ProfileIDs)
-	if root, ok := r.tree(q); ok {
-		a.Title = r.newSpan(root).title() + " and all below it"
-	}
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
 	}
@@ -195,18 +180,13 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	a.Attribution = r.attribution(q, a.Span)
-	var shared string
-	if !single && a.Total > 0 {
-		shared = r.attributeNote(q)
-	}
-	if a.ofGo() {
+	if a.summary.Types() == nil { // Go's runtime does not cut the stacks of an eBPF agent.
 		a.setCut()
 	}
-	a.Note = joinNotes(instead, ended, shared, a.unwatched(), a.cutNote(), r.note(q, a, a.Attribution.note(single, a.Unit)))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
-		a.Empty = r.emptyReason(q, a)
+		a.Empty = r.mistake(r.emptyReason(q, a))
 		if a.Baseline != nil {
 			a.Baseline.Empty = !r.holds(a.Baseline)
 		}
@@ -215,11 +195,11 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	return a
 }
 
-// note says what to know about a query and its span, in sentences without a full stop.
-func (r *Reader) note(q Query, a *Profile, attribution string) string {
+// note returns remarks on a query and its span, in sentences without a full stop.
+func (r *Reader) note(q Query, a *Profile) string {
 	var notes []string
 	span := a.span
-	if span.CPUSamples > 0 && a.ofGo() {
+	if span.CPUSamples > 0 {
 		switch span.Coverage {
 		case store.CoveragePartial:
 			notes = append(notes, "CPU was not profiled in part of this span's time: it may have used more than is shown")
@@ -230,10 +210,11 @@ func (r *Reader) note(q Query, a *Profile, attribution string) string {
 	if p := newEarlierProcess(span.Earlier); p != nil {
 		notes = append(notes, "this span is of "+p.text())
 	}
-	if a.ofGo() {
-		notes = append(notes, r.labelNote(q), r.appNote(q, span))
+	if q.App != "" && q.App != q.service && q.App != span.Service && !slices.ContainsFunc(r.nameTotals(), func(t store.NameTotal) bool { return t.Service == q.App }) {
+		// spanprof.WithAppName may have put any name into the URL.
+		notes = append(notes, fmt.Sprintf("there is no service %q here: this is the profile of all", q.App))
 	}
-	return joinNotes(append(notes, attribution)...)
+	return joinNotes(notes...)
 }
 
 // joinNotes leaves out those that are empty.
@@ -241,28 +222,70 @@ func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// appNote says that no span belongs to the query's application. That is no reason to
-// refuse the query: spanprof.WithAppName may have put any name into the URL.
-func (r *Reader) appNote(q Query, span store.Span) string {
-	if q.App == "" || q.App == q.service || q.App == span.Service {
+// ambiguous counts the samples of a host profile that may be of any span of the same process and
+// time. They are in the profile of no span. An eBPF agent alone has such samples.
+func (r *Reader) ambiguous(q Query, span *Span) string {
+	if !r.ofHost(q) {
 		return ""
 	}
-	var services []string
-	isName := false
-	for _, t := range r.nameTotals() {
-		if t.Service == q.App {
-			return ""
+	q = q.unclear(span)
+	if span != nil && r.services().among(span.Service) {
+		q.service = span.Service
+	}
+	q.Query = q.WithEqual(labelkey.SpanAttribution, labelkey.Ambiguous)
+	for _, t := range r.totals(q) {
+		if t.Kind == q.Type.Kind && t.Samples > 0 {
+			return termtext.Plural(t.Samples, "sample") + " of this time may be of any span: no span has them"
 		}
-		services = append(services, strconv.Quote(t.Service))
-		isName = isName || t.Name == q.App
 	}
-	if len(services) == 0 {
+	return ""
+}
+
+// unclear returns the query for what may belong to what q selects: all of the same
+// process and time.
+func (q Query) unclear(span *Span) Query {
+	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
+		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process}, m.Label())
+	})
+	if span != nil {
+		if q.From.Before(span.Start) {
+			q.From = span.Start
+		}
+		end := span.Start.Add(time.Duration(span.DurationNs) + 1) // itself included
+		if q.Until.IsZero() || q.Until.After(end) {
+			q.Until = end
+		}
+	}
+	return q
+}
+
+// The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is
+// shorter, because the root of all stacks counts and is not shown.
+const (
+	cpuFrames   = 64
+	otherFrames = 128
+)
+
+// setCut finds out how much is in stacks that the runtime cut.
+func (a *Profile) setCut() {
+	switch a.query.Type.Kind {
+	case exporter.KindHost: // The agent's stacks are not the runtime's.
+		return
+	case exporter.KindCPU:
+		a.CutAt, a.CutTotal = cpuFrames, a.summary.Deep(cpuFrames)
+	default:
+		// Where the leaf is inlined, one of the frames is not shown.
+		a.CutAt, a.CutTotal = otherFrames, a.summary.Deep(otherFrames-1)
+	}
+	if a.CutTotal == 0 {
+		a.CutAt = 0
+	}
+}
+
+// cutNote is the note on stacks that were cut, "" without any.
+func (a *Profile) cutNote() string {
+	if a.CutTotal == 0 {
 		return ""
 	}
-	slices.Sort(services)
-	note := fmt.Sprintf("no span here belongs to a service %q; this is the profile of %s", q.App, strings.Join(slices.Compact(services), ", "))
-	if isName {
-		note += fmt.Sprintf("; for the spans of that name ask for .%s{span_name=%q}", q.Type.Name, q.App)
-	}
-	return note
+	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(a.CutTotal, a.Total), a.CutAt)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -35,8 +34,6 @@ type Reader struct {
 	ctx context.Context
 	// code is where the source code of the program is.
 	code *Code
-	// ignored are the unknown parameters of the request.
-	ignored []string
 
 	// names, windows and every are kept for further parts of the answer.
 	names   []store.NameTotal
@@ -70,9 +67,6 @@ func (r *Reader) WithCode(code *Code) *Reader {
 	r.code = code
 	return r
 }
-
-// Ignored sets the unknown parameters of the request, which notes name.
-func (r *Reader) Ignored(params []string) { r.ignored = params }
 
 // summary sums what was selected.
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
@@ -111,26 +105,7 @@ func (r *Reader) notes(others ...string) string {
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
 	}
-	if len(r.ignored) > 0 {
-		others = append(others, ignoredNote(r.ignored))
-	}
 	return strings.Join(others, "; ")
-}
-
-// ignoredNote names parameters that do nothing.
-func ignoredNote(params []string) string {
-	var named []string
-	for _, p := range params[:min(len(params), maxNoteNames)] {
-		named = append(named, strconv.Quote(termtext.Clip(p, termtext.MaxQuoted)))
-	}
-	if more := len(params) - maxNoteNames; more > 0 {
-		named = append(named, termtext.Plural(more, "more"))
-	}
-	what := "a parameter that is not known and does nothing"
-	if len(params) > 1 {
-		what = "parameters that are not known and do nothing"
-	}
-	return "the address has " + what + ": " + strings.Join(named, ", ")
 }
 
 // ask sends a query to the view and keeps the first error.
@@ -280,4 +255,24 @@ func (r *Reader) sumsOf(action string, q Query, asked store.Query) *store.Sample
 		r.err = queryError(action, q, err)
 	}
 	return new(store.Samples)
+}
+
+// services are the names of services in alphabetical order. A process has one, but a
+// store may take in profiles of several.
+type services []string
+
+// several reports whether there is work of several services.
+func (s services) several() bool { return len(s) > 1 }
+
+// among reports whether name is one of several services.
+func (s services) among(name string) bool { return s.several() && slices.Contains(s, name) }
+
+// query returns the query for the CPU time of a service.
+func (s services) query(name string) flameql.Query {
+	q := flameql.ForService(name)
+	if q.App == "" && s.among(name) {
+		// FlameQL cannot spell the name.
+		return q.WithEqual("service_name", name)
+	}
+	return q
 }

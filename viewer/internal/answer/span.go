@@ -5,6 +5,7 @@ package answer
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -137,4 +138,93 @@ func (s Span) wall() string {
 		return "-"
 	}
 	return termtext.Value(s.DurationNs, termtext.Nanoseconds)
+}
+
+// cpuParts is the number of parts of a span's duration with CPU times: a lane of the page has few
+// more pixels.
+const cpuParts = 200
+
+// CPUTime is the time of CPU samples since the start of the span, their CPU time, and their
+// number. Times are in nanoseconds.
+type CPUTime [3]int64
+
+// AfterEnd is the CPU time of goroutines that a span had started, after its end.
+type AfterEnd struct {
+	CPUNs      int64 `json:"cpuNs"`
+	CPUSamples int64 `json:"cpuSamples"`
+	// Query selects it.
+	Query string `json:"query"`
+}
+
+func newAfterEnd(s store.Span) *AfterEnd {
+	if s.CPUAfterEndSamples == 0 {
+		return nil
+	}
+	q := flameql.ForService(s.Service)
+	q.Type = flameql.CPU
+	return &AfterEnd{
+		CPUNs:      s.CPUAfterEnd.Nanoseconds(),
+		CPUSamples: s.CPUAfterEndSamples,
+		Query:      q.WithEqual(labelkey.EndedSpanID, s.ProfileID).String(),
+	}
+}
+
+// text describes it.
+func (a *AfterEnd) text() string {
+	return fmt.Sprintf("cpu %s in %s, in goroutines that it had started", termtext.Value(a.CPUNs, termtext.Nanoseconds), termtext.Plural(a.CPUSamples, "sample"))
+}
+
+// afterEnd returns the title of what a span caused after its end, and a note about it.
+func (r *Reader) afterEnd(id string) (title, note string) {
+	name := id
+	if s, ok := r.span(id); ok {
+		name = r.newSpan(s).title()
+	}
+	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
+}
+
+// withTimes returns s as answer has it, with the times of its CPU samples.
+func (r *Reader) withTimes(answer Span, s store.Span) Span {
+	// Work without a span starts with its profile.
+	if s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
+		return answer
+	}
+	timed, _ := r.spanOf(store.SpanQuery{ID: s.ProfileID, Parts: cpuParts, Brief: true})
+	for _, t := range timed.CPUTimes {
+		answer.CPUTimes = append(answer.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
+	}
+	return answer
+}
+
+// EarlierProcess is a process that has left spans and profiles in a directory.
+type EarlierProcess struct {
+	// Started is left out where there are too many processes to tell this one from others.
+	Started time.Time `json:"started,omitzero"`
+	// PID, Service and Version are left out if unknown. Service and Version are of its profiles.
+	PID     int    `json:"pid,omitempty"`
+	Service string `json:"service,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// newEarlierProcess returns nil for nil.
+func newEarlierProcess(p *store.Process) *EarlierProcess {
+	if p == nil {
+		return nil
+	}
+	return &EarlierProcess{Started: p.Started, PID: p.PID, Service: p.Service, Version: p.Version}
+}
+
+// text describes the process in a line.
+func (p *EarlierProcess) text() string {
+	if p.Started.IsZero() {
+		return "one of the earlier processes that are too many to tell apart"
+	}
+	text := "an earlier process, started " + p.Started.UTC().Format("2006-01-02 15:04:05 MST")
+	if p.PID != 0 {
+		text += fmt.Sprintf(", pid %d", p.PID)
+	}
+	if p.Version != "" {
+		text += ", version " + termtext.Clip(termtext.OneLine(p.Version), 40)
+	}
+	return text
 }

@@ -7,7 +7,10 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -108,7 +111,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
 		}
 	}
-	spans := r.listed(q)
+	spans := r.spans(q)
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
@@ -119,58 +122,12 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 		list.Service = held[0]
 	}
 	list.attributes(r, by)
-	list.Work, list.WorkNote = r.listedWork(q, spans)
-	var withoutIDs string
-	if list.Fixed && !list.Ranged && len(list.Spans) == 0 {
-		withoutIDs = r.withoutIDs()
-	}
+	list.Work, list.WorkNote = r.listedWork(q)
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
-	list.Note = r.notes(list.Note, withoutIDs)
+	list.Note = r.notes(list.Note)
 	return answered(r, list)
-}
-
-// withoutIDs is the note on profiles without a sample of a span, "" for others.
-func (r *Reader) withoutIDs() string {
-	labelled := false
-	for _, kind := range []flameql.Type{flameql.CPU, flameql.Wall, flameql.Host} {
-		if !r.has(kind.Kind) {
-			continue
-		}
-		labelled = true
-		for _, label := range []string{labelkey.ProfileID, labelkey.SpanID} {
-			// Only an expression can be invalid.
-			has, _ := store.NewMatcher(label, store.MatchNotEqual, "")
-			if r.selectsAny(Query{Query: flameql.Query{Type: kind}.With(has)}) {
-				return ""
-			}
-		}
-	}
-	if !labelled {
-		return ""
-	}
-	return "these profiles have no span ids: save them with labels=ids"
-}
-
-// listed returns the spans that q selects. A name with U+FFFD also selects the names that
-// JSON shows as that name: it has one for each byte that is not UTF-8.
-func (r *Reader) listed(q store.SpanQuery) []store.Span {
-	if !strings.ContainsRune(q.Name, utf8.RuneError) {
-		return r.spans(q)
-	}
-	var spans []store.Span
-	anyName := q
-	anyName.Name, anyName.Limit = "", 0
-	for _, s := range r.spans(anyName) {
-		if s.Name != q.Name && string([]rune(s.Name)) != q.Name {
-			continue
-		}
-		if spans = append(spans, s); len(spans) == q.Limit {
-			break
-		}
-	}
-	return spans
 }
 
 // matchNothing is an expression that matches no text.
@@ -180,7 +137,7 @@ const matchNothing = "x^"
 // is kept for the answer to it.
 func (r *Reader) ListedProfile(q store.SpanQuery) Query {
 	q.Requests = false // What is below a request is part of it.
-	spans := r.listed(q)
+	spans := r.spans(q)
 	var ids []string
 	for _, s := range spans {
 		// No expression matches what is not UTF-8.
@@ -234,4 +191,142 @@ func newGroup(t store.NameTotal, process flameql.Query, labels map[sums.Name]int
 		g.Label, g.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
 	}
 	return g
+}
+
+// listedWork returns the query for the work that a list of spans is about, "" for all work of the
+// process. The note names that no query of samples has the other conditions.
+func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
+	q := flameql.Query{Type: r.cpuType()}
+	if asked.Service != "" {
+		q = q.WithEqual("service_name", asked.Service)
+	}
+	if asked.TraceID != "" {
+		q = q.WithEqual(labelkey.TraceID, strings.ToLower(asked.TraceID))
+	}
+	q = q.With(asked.Attributes...)
+	if asked.Name != "" {
+		label := asked.Name
+		for _, t := range r.nameTotals() {
+			if t.Name == asked.Name && (asked.Service == "" || t.Service == asked.Service) {
+				label = cmp.Or(t.Label, label)
+			}
+		}
+		q = q.WithEqual(labelkey.SpanName, label)
+	}
+	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.MaxDuration > 0 || asked.Below != "" {
+		note = "without the other conditions"
+	}
+	if len(q.Matchers) == 0 {
+		return "", note
+	}
+	return q.String(), note
+}
+
+func containsText(name, text string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(text))
+}
+
+// Text returns the list for a terminal.
+func (l *SpanList) Text() string {
+	var b strings.Builder
+	l.writeHead(&b)
+	if l.By != nil {
+		l.By.text(&b)
+	}
+	if len(l.Spans) == 0 {
+		termtext.Prose(&b, "", 0, l.Empty)
+		return b.String()
+	}
+	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
+	b.WriteString("a span's profile: ?format=text&query=.cpu%7Bprofile_id=%22ID%22%7D\n")
+	if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Below > 0 }) {
+		b.WriteString("cpu includes the spans below each, samples are the span's own\n")
+	}
+	l.writeSpans(&b)
+	if l.Status != nil {
+		l.Status.SelfCheck.verdict(&b)
+	}
+	return b.String()
+}
+
+// writeHead writes what stands above the spans: the service, what there is to know about the
+// list, and the queries of the whole process.
+func (l *SpanList) writeHead(b *strings.Builder) {
+	service := "service " + cmp.Or(termtext.OneLine(l.Service), "(none yet)")
+	switch {
+	case len(l.Services) > 1:
+		service = fmt.Sprintf("%d services", len(l.Services))
+	case l.Service == "" && l.Fixed:
+		service = "service unknown"
+	}
+	fmt.Fprintf(b, "%s: %d listed", termtext.Clip(service, 40), len(l.Spans))
+	if !l.Fixed {
+		fmt.Fprintf(b, "; %s and %s held", termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
+	}
+	b.WriteByte('\n')
+	if l.Note != "" {
+		termtext.Prose(b, "", 0, "note: "+l.Note)
+	}
+	if l.Status != nil {
+		if l.Status.Message != "" {
+			termtext.Prose(b, "", 0, "note: "+l.Status.Message)
+		}
+		l.Status.SelfCheck.write(b, len(l.Spans) == 0)
+	}
+	for i, p := range l.Process {
+		lead := ""
+		if i == 0 {
+			lead = "whole process:"
+			if l.Status != nil && l.Status.Host {
+				lead = "processes:"
+			}
+		}
+		fmt.Fprintf(b, "%-14s %-14s  %s\n", lead, p.Measure, p.Query)
+	}
+}
+
+func (l *SpanList) writeSpans(b *strings.Builder) {
+	when := termtext.NewTimeColumn(l.Spans, func(s Span) time.Time { return s.Start })
+	fmt.Fprintf(b, "\n%-*s %8s %8s %8s  %-16s  %s\n", when.Width(), when.Title, "wall", "cpu", "samples", "ID", "name")
+	for _, s := range l.Spans {
+		mark, id := s.marks(), termtext.OneLine(s.ProfileID)
+		room := termtext.Columns - when.Width() - 31 - max(16, utf8.RuneCountInString(id)) - len(mark)
+		samples := strconv.FormatInt(s.CPUSamples, 10)
+		if l.Ranged {
+			samples = "-"
+		}
+		cpu := s.CPUNs
+		if s.Below > 0 {
+			cpu = s.CPUInclusiveNs
+		}
+		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(cpu, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		if more := s.telling(); more != "" {
+			fmt.Fprintf(b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
+		}
+	}
+}
+
+// marks returns what stands behind the name of a span in a list.
+func (s *Span) marks() string {
+	mark := ""
+	if s.Err {
+		mark = " [error]"
+	}
+	switch {
+	case s.Running:
+		mark += " [running]"
+	case !s.Complete:
+		mark += " [window open]"
+	case s.CPUSamples > 0 && s.SamplesHeld == 0, s.CPUSamples == 0 && s.Coverage == store.CoverageEvicted.String():
+		mark += " [profile evicted]"
+	case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
+		mark += " [not profiled]"
+	}
+	if s.AfterEnd != nil {
+		mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))
+	}
+	if s.Earlier != nil {
+		mark += " [earlier process]"
+	}
+	return mark
 }

@@ -4,7 +4,6 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,12 +16,9 @@ import (
 )
 
 const (
-	// textFunctions and textFrames bound the text form, which has about 60 lines
-	// with its header.
-	textFunctions   = 15
-	textFrames      = 32
-	textDiffRows    = 40
-	textExecutables = 8
+	// textFunctions and textDiffRows bound the text form.
+	textFunctions = 30
+	textDiffRows  = 40
 )
 
 // Text returns the profile for a terminal.
@@ -41,12 +37,6 @@ func (a *Profile) Text() string {
 		return b.String()
 	}
 	writeFunctions(&b, a.summary.Functions(), a.Total, a.Unit)
-	b.WriteByte('\n')
-	if len(a.Executables) > 1 {
-		writeExecutables(&b, a.Executables, a.Total, a.Unit)
-		b.WriteByte('\n')
-	}
-	writeFrames(&b, a.Flame, a.Total, textFrames)
 	return b.String()
 }
 
@@ -74,9 +64,6 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		if s.Err {
 			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
 		}
-		if when := s.when(); when != "" {
-			line("", "when  %s  on a CPU, each %s", when, termtext.Value(s.DurationNs/textParts, termtext.Nanoseconds))
-		}
 		for _, a := range s.Attributes {
 			line("", "%s", termtext.Clip(a.text(), room))
 		}
@@ -87,12 +74,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("after", "%s", s.AfterEnd.text())
 			line("", "%s", s.AfterEnd.Query)
 		}
-		for i, text := range s.exactly() {
-			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
-		}
-	}
-	if a.ExactByName != nil {
-		for i, text := range a.ExactByName.lines() {
+		for i, text := range s.longestWaits() {
 			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
 		}
 	}
@@ -111,10 +93,6 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	if c := a.WithChildren; c != nil {
 		line("children", "%s", c.Query)
 		prose("", "("+c.Meaning+")")
-	}
-	if b := a.ChildrenBaseline; b != nil {
-		line("", "%s", b.Query)
-		prose("", "("+b.Meaning+")")
 	}
 	for _, k := range a.Kinds {
 		if k.Type != a.query.Type.Name && k.Samples > 0 {
@@ -198,17 +176,6 @@ func withLines(name string, f flame.Function, total int64, n int) string {
 	return name
 }
 
-// writeExecutables writes the executables with most self.
-func writeExecutables(b *strings.Builder, executables []flame.Executable, total int64, unit string) {
-	fmt.Fprintf(b, "%10s %7s  %s\n", "self", "", "executable, build id")
-	for _, x := range executables[:min(len(executables), textExecutables)] {
-		fmt.Fprintf(b, "%10s %7s  %s %s\n", termtext.Value(x.Self, unit), termtext.Percent(x.Self, total), termtext.ClipStart(termtext.OneLine(cmp.Or(x.File, "(unknown)")), termtext.Columns-62), termtext.Clip(termtext.OneLine(x.BuildID), 40))
-	}
-	if more := len(executables) - textExecutables; more > 0 {
-		fmt.Fprintf(b, "%19s %s\n", "...", termtext.Plural(more, "more executable"))
-	}
-}
-
 // writeFocus writes a function with its callers and its callees.
 func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
 	fmt.Fprintf(b, "function %s\n", marked(f.Function.Type, f.Function.Name, termtext.Columns-9))
@@ -223,63 +190,32 @@ func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
 	for line := range slices.Chunk(f.Function.Lines, 3) {
 		fmt.Fprintf(b, "         line %d self %s (%s)  total %s (%s)\n", line[0], termtext.Value(line[1], unit), termtext.Percent(line[1], total), termtext.Value(line[2], unit), termtext.Percent(line[2], total))
 	}
-	b.WriteString("\ncallers, the nearest first\n")
-	writeFrames(b, f.Callers, total, textFrames/2)
+	b.WriteString("\ncallers\n")
+	writeNext(b, f.Callers, total)
 	b.WriteString("\ncallees\n")
-	writeFrames(b, f.Callees, total, textFrames/2)
+	writeNext(b, f.Callees, total)
 }
 
-// Text returns the comparison for a terminal.
-func (c *Comparison) Text() string {
-	var b strings.Builder
-	for i, side := range []*Profile{c.Left, c.Right} {
-		fmt.Fprintf(&b, "%s: %s\n", []string{"left", "right"}[i], c.sideTitle(side, []string{c.LeftName, c.RightName}[i]))
-		side.header(&b, "  ")
-		if side.OfSpans > 1 {
-			fmt.Fprintf(&b, "  %-9s%s for each of %d spans\n", "each", termtext.Value(side.Total/int64(side.OfSpans), side.Unit), side.OfSpans)
-		}
-	}
-	if c.Note != "" {
-		termtext.Prose(&b, "note", 11, c.Note)
-	}
-	if s := c.Status; s != nil && s.Message != "" {
-		termtext.Prose(&b, "status", 11, s.Message)
-	}
-	perSpan, room := "", termtext.Columns-27
-	if c.Left.OfSpans > 0 && c.Right.OfSpans > 0 {
-		perSpan, room = fmt.Sprintf(" %10s", "per span"), room-11
-	}
-	fmt.Fprintf(&b, "\n%7s %7s %9s%s  %s\n", "left", "right", "change", perSpan, "function, by the change of its share of the total")
-	more, less := 0, 0
-	for _, d := range c.Diff {
-		// Functions that take more come before those that take less.
-		switch {
-		case d.Delta > 0 && more < textDiffRows/2:
-			more++
-		case d.Delta < 0 && less < textDiffRows/2:
-			if less == 0 {
-				b.WriteByte('\n')
-			}
-			less++
-		default:
-			continue
-		}
-		if perSpan != "" {
-			perSpan = fmt.Sprintf(" %10s", c.perSpan(d))
-		}
-		fmt.Fprintf(&b, "%7s %7s %+6.1f pp%s  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, perSpan, marked(d.Type, d.Name, room))
-	}
-	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
-		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))
-	}
-	return b.String()
+// marked writes the name of a frame in n columns, after the mark of its type.
+func marked(t flame.FrameType, name string, n int) string {
+	return t.Mark() + termtext.ClipStart(termtext.OneLine(name), n-len(t.Mark()))
 }
 
-// perSpan writes how much more a function takes in a span on the right.
-func (c *Comparison) perSpan(d flame.DiffRow) string {
-	change := d.RightTotal/int64(c.Right.OfSpans) - d.LeftTotal/int64(c.Left.OfSpans)
-	if change < 0 {
-		return "-" + termtext.Value(-change, c.Left.Unit)
+// frameTypes writes what ran in frames of each type, and what marks them.
+func frameTypes(list []flame.TypeTotal, total int64) string {
+	var parts []string
+	for _, t := range list {
+		parts = append(parts, fmt.Sprintf("%s%s %s", t.Type.Mark(), t.Type, termtext.Percent(t.Self, total)))
 	}
-	return "+" + termtext.Value(change, c.Left.Unit)
+	return strings.Join(parts, ", ")
+}
+
+// writeNext writes the functions next to the root of a graph, the widest first.
+func writeNext(b *strings.Builder, g *flame.Graph, total int64) {
+	for node, n := 1, 0; node < g.Len() && n < textFunctions; node++ {
+		if g.Parent[node] == 0 {
+			n++
+			fmt.Fprintf(b, "%7s %-10s  %s\n", termtext.Percent(g.Total[node], total), termtext.Bar(g.Total[node], total), marked(g.Type(node), g.Name(node), termtext.Columns-20))
+		}
+	}
 }

@@ -34,9 +34,6 @@ type Timeline struct {
 	Names []string `json:"names"`
 	// Buckets are the windows; of very many, neighbours are merged.
 	Buckets []sums.Bucket `json:"buckets"`
-	// Versions are the profiled versions of the services, in the order of their
-	// first window.
-	Versions []Version `json:"versions"`
 	// Presets are comparisons that people ask for often.
 	Presets []Preset `json:"presets,omitempty"`
 	// Note is a remark about the time line.
@@ -62,7 +59,6 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Momentary: held.Momentary,
 		Names:     line.Names,
 		Buckets:   line.Buckets,
-		Versions:  r.versions(q),
 		Presets:   r.presets(q),
 	}
 	t.Note = r.notes()
@@ -76,9 +72,6 @@ const textBuckets = 40
 func (t *Timeline) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "query    %s\n", termtext.OneLine(t.Query))
-	for _, v := range t.Versions {
-		fmt.Fprintf(&b, "version  %s\n         %s\n", termtext.OneLine(v.Query), termtext.TimeRange(v.From, v.Until))
-	}
 	for _, p := range t.Presets {
 		p.text(&b)
 	}
@@ -113,30 +106,59 @@ func (t *Timeline) Text() string {
 	return b.String()
 }
 
-// Version is a version of a service that was profiled.
-type Version struct {
-	Service string    `json:"service"`
-	Version string    `json:"version"`
-	From    time.Time `json:"from"`
-	Until   time.Time `json:"until"`
-	// Query selects the profile of the version.
-	Query string `json:"query"`
-}
-
-// versions lists the versions with profiles of the query's type, in the order of their
-// first window. Each is asked for with the query's other conditions.
-func (r *Reader) versions(asked Query) []Version {
-	list := []Version{}
-	for _, w := range sums.ByKind(r.allWindows()) {
-		if w.Kind != string(asked.Type.Kind) || asked.service != "" && w.Service != asked.service {
-			continue
-		}
-		list = append(list, Version{Service: w.Service, Version: w.Version, From: w.From, Until: w.Until, Query: asked.ofVersion(w.Service, w.Version)})
-	}
-	return list
-}
-
 // ofVersion returns the query for a version of a service.
 func (q Query) ofVersion(service, version string) string {
 	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
+}
+
+// Preset is a comparison that is offered beside a time line.
+type Preset struct {
+	// Name is version.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Left is the baseline of Right.
+	Left  PresetSide `json:"left"`
+	Right PresetSide `json:"right"`
+}
+
+// PresetSide is one side of a comparison.
+type PresetSide struct {
+	Query string `json:"query"`
+}
+
+func end(w store.WindowInfo) time.Time { return w.Start.Add(w.Duration) }
+
+// presets compares the newest version of the service with the newest window and the version
+// before it. There is none if the source cannot be searched as a whole, or has one version.
+func (r *Reader) presets(q Query) []Preset {
+	if r.ranged() || r.err != nil {
+		return nil
+	}
+	windows := slices.DeleteFunc(slices.Clone(r.allWindows()), func(w store.WindowInfo) bool {
+		return w.Kind != q.Type.Kind || !q.about(w)
+	})
+	if len(windows) == 0 {
+		return nil
+	}
+	byEnd := func(a, b store.WindowInfo) int { return end(a).Compare(end(b)) }
+	newest := slices.MaxFunc(windows, byEnd)
+	windows = slices.DeleteFunc(windows, func(w store.WindowInfo) bool {
+		return w.Service != newest.Service || w.ServiceVersion == newest.ServiceVersion
+	})
+	if len(windows) == 0 {
+		return nil
+	}
+	left, right := slices.MaxFunc(windows, byEnd).ServiceVersion, newest.ServiceVersion
+	return []Preset{{
+		Name:  "version",
+		Title: fmt.Sprintf("Version %s against %s", cmp.Or(right, "(none)"), cmp.Or(left, "(none)")),
+		Left:  PresetSide{q.ofVersion(newest.Service, left)},
+		Right: PresetSide{q.ofVersion(newest.Service, right)},
+	}}
+}
+
+// text writes the preset with the parameters of ./comparison-diff.
+func (p *Preset) text(b *strings.Builder) {
+	termtext.Prose(b, "compare", 9, p.Title)
+	fmt.Fprintf(b, "         leftQuery=%s\n         rightQuery=%s\n", termtext.OneLine(p.Left.Query), termtext.OneLine(p.Right.Query))
 }

@@ -4,7 +4,7 @@
 import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
 import { bareName, count, duration, percent, shortName } from './format.js';
-import { colourOf, stateBar } from './span.js';
+import { colourOf } from './span.js';
 import { started } from './trace.js';
 
 // CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.
@@ -12,9 +12,8 @@ const CLOCKS = 1;
 
 const MOST = { lanes: 24, steps: 20, waits: 40, did: 3 };
 
-// exactView shows where the time of a span went, or of spans of a name, by an execution trace.
+// exactView shows where the time of a span went, by an execution trace.
 export function exactView(data) {
-  if (!data.span) return nameView(data, data.exactByName);
   const x = data.span.exactTimes;
   return h('div', { class: 'exact' },
     ...notes(data.span, x).flat(),
@@ -25,22 +24,6 @@ export function exactView(data) {
 }
 
 const EXACT = 'By an execution trace of Go: exact, not sampled. Running is time on a thread, with the time that the operating system gave to other processes.';
-
-// nameView shows what spans of a name did and waited for.
-function nameView(data, x) {
-  const share = (ns) => percent(ns / x.durationNs);
-  const held = (b) => (/mutex/.test(b.state) ? 'locks held by ' : `${b.state}, ended by `);
-  return h('div', { class: 'exact' },
-    h('p', { class: 'muted' }, `${EXACT} This sums up ${count(x.spans, 'slow span')} of this name with exact times, not all of its spans.`),
-    h('h3', null, 'What they did'), ...stateBar(x.states.map((s) => ({ state: s.state, ns: s.durationNs })), x.durationNs),
-    h('h3', null, 'Which spans they waited for'),
-    x.blocked ? h('table', { class: 'waits' }, h('tbody', null, x.blocked.map((b) => h('tr', null,
-      h('td', { class: 'num' }, share(b.durationNs)),
-      h('td', null, 'waits for ', held(b), h('a', { class: 'name', href: link('', { query: b.query, view: 'time', ...range() }) }, b.span)),
-      h('td', { class: 'num muted' }, `${duration(b.durationNs)}, ${count(b.count, 'time')}`)))))
-      : h('p', { class: 'muted' }, 'They waited for no other span.'),
-    download(data));
-}
 
 // download gives the waits to go tool pprof.
 function download(data) {

@@ -126,9 +126,6 @@ const COLUMNS = [
   ['p50', 'p50', 'half of the spans took no longer', (n) => time(n.durations, 'p50Ns')],
   ['p95', 'p95', '95 in 100 spans took no longer', (n) => time(n.durations, 'p95Ns')],
   ['max', 'Longest', 'the longest span', (n) => time(n.durations, 'maxNs')],
-  ['cpup50', 'CPU p50', 'half of the spans took no more CPU time, those below included', (n) => time(n.cpus, 'p50Ns')],
-  ['cpup95', 'CPU p95', '95 in 100 spans took no more CPU time, those below included', (n) => time(n.cpus, 'p95Ns')],
-  ['cpumax', 'Most CPU', 'the most CPU time of a span, those below included', (n) => time(n.cpus, 'maxNs')],
 ];
 
 // namesView is the table of all names. It keeps its controls while update brings data.
@@ -237,7 +234,7 @@ function nameRow(n, many, kept, data) {
 // sumRow is what is in no row of a name. Of CPU time below spans it has no sum.
 export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, class: 'muted' }, h('th', { scope: 'row' }, text),
   h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'),
-  h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 6 }));
+  h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 3 }));
 
 // CHECKED are conditions with one value.
 const CHECKED = ['flat', 'error'];

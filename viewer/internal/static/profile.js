@@ -15,7 +15,7 @@ import { strip } from './strip.js';
 import { traceList } from './trace.js';
 
 const TIME = ['time', 'Time'];
-const hasExact = (data) => Boolean(data.span?.exactTimes ?? data.exactByName);
+const hasExact = (data) => Boolean(data.span?.exactTimes);
 const exactPanel = (data) => h('section', { class: 'card' }, exactView(data));
 const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details']];
 
@@ -71,12 +71,11 @@ function kindTabs(data) {
 }
 
 function actions(data) {
-  const { baseline, childrenBaseline, withChildren } = data;
+  const { baseline, withChildren } = data;
   const selected = { query: data.query, ...range() };
   return h('div', { class: 'actions' },
     withChildren && linkButton('With its children', link('', { query: withChildren.query }), { class: 'button primary', title: capital(withChildren.meaning) }),
-    childrenBaseline ? linkButton('Compare with the baseline', comparison(childrenBaseline.query, {}, withChildren.query, {}), { class: 'button', title: `With its children: ${childrenBaseline.meaning}` })
-      : baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
+    baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
     downloads('profile', '', selected, () => link('', { ...Object.fromEntries(pageParams()), ...fixed(data) })));
 }

@@ -24,7 +24,7 @@ type NameSpread struct {
 	Label                       string // a span_name of their samples
 	Spans, Errors               int
 	Duration, CPU, CPUInclusive time.Duration
-	Durations, CPUs             Spread // CPUs with the spans below each
+	Durations                   Spread
 }
 
 // Spread is a distribution of times.
@@ -41,7 +41,7 @@ const maxDepth = 100
 func NameSpreads(spans []store.Span) []NameSpread {
 	type spread struct {
 		NameSpread
-		durations, cpus []time.Duration
+		durations []time.Duration
 	}
 	places, ids := make(map[Name]int), make(map[string]int)
 	var list []spread
@@ -66,7 +66,6 @@ func NameSpreads(spans []store.Span) []NameSpread {
 		}
 		to.Label = cmp.Or(to.Label, s.Label)
 		to.CPU += s.CPU
-		to.cpus = append(to.cpus, s.CPUInclusive)
 		if !s.Manual {
 			to.Duration += s.Duration
 			to.durations = append(to.durations, s.Duration)
@@ -78,7 +77,7 @@ func NameSpreads(spans []store.Span) []NameSpread {
 	spreads := make([]NameSpread, len(list))
 	for i := range list {
 		spreads[i] = list[i].NameSpread
-		spreads[i].Durations, spreads[i].CPUs = newSpread(list[i].durations), newSpread(list[i].cpus)
+		spreads[i].Durations = newSpread(list[i].durations)
 	}
 	return spreads
 }

@@ -8,7 +8,6 @@ package byname
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Table has the sums of spans by name.
@@ -65,7 +64,6 @@ type Name struct {
 	// Measured is the number of spans with a record, which the times are about.
 	Measured  int    `json:"measured"`
 	Durations *Times `json:"durations,omitempty"`
-	CPUs      *Times `json:"cpus,omitempty"`
 	// Query selects the profile of the name. Label and LabelNames are as in a Group of
 	// the list of spans.
 	Query      string `json:"query"`
@@ -93,7 +91,7 @@ func (t *Times) of(q string) int64 {
 }
 
 // Sorts are the orders of a table. The first is the default.
-var Sorts = []string{"cpu", "self", "waits", "wall", "spans", "errors", "p50", "p95", "max", "cpup50", "cpup95", "cpumax", "name"}
+var Sorts = []string{"cpu", "self", "waits", "wall", "spans", "errors", "p50", "p95", "max", "name"}
 
 // value is what a name is sorted by; names are sorted otherwise.
 func (n *Name) value(sort string) int64 {
@@ -113,8 +111,6 @@ func (n *Name) value(sort string) int64 {
 		return int64(n.Errors)
 	case "p50", "p95", "max":
 		return n.Durations.of(sort)
-	case "cpup50", "cpup95", "cpumax":
-		return n.CPUs.of(strings.TrimPrefix(sort, "cpu"))
 	}
 	return n.CPUInclusiveNs
 }

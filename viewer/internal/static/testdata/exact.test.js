@@ -68,21 +68,6 @@ test('a span from before the recording is a hole alone', () => {
   for (const not of ['waited for nothing', 'pprof']) assert.ok(!text.includes(not), not);
 });
 
-test('spans of a name', () => {
-  const exactByName = { name: 'GET /checkout', spans: 3, durationNs: 100e6, states: [{ state: 'mutex', durationNs: 41e6 }, { state: 'running', durationNs: 59e6 }],
-    blocked: [{ state: 'mutex', span: 'refresh cache', durationNs: 41e6, count: 3, query: '.cpu{span_name="refresh cache"}' }, { state: 'channel', span: 'feed', durationNs: 1e6, count: 1, query: '.cpu{span_name="feed"}' }] };
-  const view = exactView({ query: 'q', exactByName });
-  for (const part of ['41.0 %waits for locks held by refresh cache', '1.00 %waits for channel, ended by feed', 'sums up 3 slow spans', 'running 59.0 ms (59.0 %)']) assert.ok(view.textContent.includes(part), view.textContent);
-  assert.deepEqual(all(view, 'A').slice(2).map((a) => a.getAttribute('href')), ['./waits?query=q&from=5']);
-  assert.ok(exactView({ exactByName: { ...exactByName, blocked: undefined } }).textContent.includes('no other span'));
-});
-
-test('links to other names keep the time', () => {
-  const blocked = [{ state: 'mutex', span: 'refresh', durationNs: 1, count: 1, query: 'q' }];
-  const view = exactView({ query: 'q', exactByName: { name: 'GET /', spans: 1, durationNs: 1, states: [], blocked } });
-  assert.equal(all(view, 'A')[0].getAttribute('href'), './?query=q&view=time&from=5');
-});
-
 test('lanes say their states in words, and tables what their columns are', () => {
   const view = exactView(data);
   const lane = all(all(view, 'OL')[0], 'LI')[0];

@@ -1,0 +1,277 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// mostExactWaits bounds the waits in the text of a span. mostExactSpans bounds the spans of a
+	// name in the pprof of waits, which are found among mostExactSought.
+	mostExactWaits  = 5
+	mostExactSpans  = 100
+	mostExactSought = 5000
+)
+
+// exactTimes is what the text and the pprof of a span need of exectrace.SpanTimes.
+type exactTimes struct {
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	Goroutines []struct {
+		ID     int64        `json:"id"`
+		States []exactState `json:"states"`
+	} `json:"goroutines"`
+	Waits []struct {
+		exactState
+		Count     int          `json:"count"`
+		Goroutine int64        `json:"goroutine"`
+		Child     string       `json:"child"`
+		Stack     []exactFrame `json:"stack"`
+		Ended     []exactFrame `json:"ended"`
+		Blockers  []struct {
+			Span   string `json:"span"`
+			SpanID string `json:"spanId"`
+			Same   bool   `json:"same"`
+		} `json:"blockers"`
+	} `json:"waits"`
+	WaitsOmitted int `json:"waitsOmitted"`
+}
+
+type exactState struct {
+	State      string `json:"state"`
+	DurationNs int64  `json:"durationNs"`
+}
+
+type exactFrame struct {
+	Func string `json:"func"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// withExactTimes returns a span with its exact times.
+func (r *Reader) withExactTimes(s Span) Span {
+	if s.HasExactTimes {
+		s.ExactTimes = r.exactJSON(s.ProfileID)
+	}
+	return s
+}
+
+// exactJSON returns the exact times of a span, nil if there are none.
+func (r *Reader) exactJSON(id string) json.RawMessage {
+	s, _ := r.spanOf(store.SpanQuery{ID: id, Exact: true, Brief: true})
+	return s.ExactTimes
+}
+
+// exactTimesOf returns the parsed exact times of a span, nil if there are none.
+func (r *Reader) exactTimesOf(s *store.Span) *exactTimes {
+	var x exactTimes
+	if data := r.exactJSON(s.ProfileID); len(data) == 0 || json.Unmarshal(data, &x) != nil {
+		return nil
+	}
+	return &x
+}
+
+// longestWaits describes the longest waits of the span by an execution trace.
+func (s *Span) longestWaits() (lines []string) {
+	var x exactTimes
+	if len(s.ExactTimes) == 0 || json.Unmarshal(s.ExactTimes, &x) != nil {
+		return nil
+	}
+	for i := range x.Waits[:min(len(x.Waits), mostExactWaits)] {
+		w := &x.Waits[i]
+		line := nanoseconds(w.DurationNs) + " " + w.State + " at " + exactPlace(w.Stack)
+		if w.Child != "" {
+			line += " in " + w.Child
+		}
+		if len(w.Blockers) > 0 && w.Blockers[0].Span != "" && !w.Blockers[0].Same {
+			line += fmt.Sprintf(", ended by span %q %s", w.Blockers[0].Span, w.Blockers[0].SpanID)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// exactPlace names the innermost function of a stack that people know: not of the runtime,
+// or of package sync.
+func exactPlace(stack []exactFrame) string {
+	for _, f := range stack {
+		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/") && f.Func != "time.Sleep" {
+			return fmt.Sprintf("%s (%s:%d)", f.Func, path.Base(f.File), f.Line)
+		}
+	}
+	return "an unknown place"
+}
+
+func nanoseconds(n int64) string { return termtext.Value(n, termtext.Nanoseconds) }
+
+// Keys of labels that only exact waits have. Labels of their span are in package labelkey.
+const (
+	waitState       = "state"
+	waitChild       = "child_span_name"
+	waitEndedAt     = "ended_at"
+	waitEndedBySpan = "ended_by_span_name"
+	waitEndedByID   = "ended_by_span_id"
+	waitGoroutine   = "goroutine"
+)
+
+// unknownStack is the only frame of a wait without a stack. Tools would leave a sample without
+// frames out of their sums.
+const unknownStack = "(unknown stack)"
+
+// WaitsPprof answers the exact waits of the span that q selects, or of the slowest spans of its
+// name: a sample for each wait, with how often and for how long.
+func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
+	q = r.resolve(q)
+	if root, _, ok := r.localRoot(q); ok {
+		q = root
+	}
+	w := newWaitProfile()
+	spans := r.exactSpans(q)
+	for i := range spans {
+		if x := r.exactTimesOf(&spans[i]); x != nil {
+			w.add(&spans[i], x)
+		}
+	}
+	if r.err == nil && w.spans == 0 {
+		return nil, BadRequestf("no exact times of %s are held: package exectrace gives them to slow spans; ask for a span by profile_id or span_id, or for all of a name by span_name alone", q)
+	}
+	w.finish()
+	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), profile: w.profile})
+}
+
+// exactSpans returns the span of q, or the slowest spans of its name, with exact times.
+func (r *Reader) exactSpans(q Query) (exact []store.Span) {
+	asked := store.SpanQuery{From: q.From, Until: q.Until, Service: q.service, Order: store.Slowest, Limit: mostExactSought, Brief: true}
+	id, single := q.SpanID()
+	switch asked.Name, _ = q.Value(labelkey.SpanName); {
+	case single:
+		asked = store.SpanQuery{ID: id, Brief: true}
+	case asked.Name == "":
+		return nil
+	}
+	spans := r.spans(asked)
+	for i := range spans {
+		if len(exact) < mostExactSpans && spans[i].HasExactTimes && q.selects(&spans[i]) {
+			exact = append(exact, spans[i])
+		}
+	}
+	return exact
+}
+
+// selects reports whether a span meets all conditions of q. Exact times have ids, a name and a
+// service alone.
+func (q Query) selects(s *store.Span) bool {
+	of := map[string]string{
+		labelkey.ProfileID: s.ProfileID, labelkey.SpanID: s.ProfileID, labelkey.TraceID: s.TraceID,
+		labelkey.SpanName: s.Name, "service_name": s.Service,
+	}
+	return !slices.ContainsFunc(q.Matchers, func(m store.Matcher) bool {
+		value, known := of[m.Label()]
+		return !known || !m.Matches(value)
+	})
+}
+
+// waitProfile is a profile of exact waits.
+type waitProfile struct {
+	profile    *profile.Profile
+	spans      int
+	start, end int64 // of the spans, in unix nanoseconds
+	omitted    int   // waits that their spans do not list
+	functions  map[exactFrame]*profile.Function
+	locations  map[exactFrame]*profile.Location
+}
+
+func newWaitProfile() *waitProfile {
+	return &waitProfile{
+		profile: &profile.Profile{
+			SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
+			DefaultSampleType: "wait",
+		},
+		functions: map[exactFrame]*profile.Function{}, locations: map[exactFrame]*profile.Location{},
+	}
+}
+
+// add adds the waits of a span.
+func (p *waitProfile) add(s *store.Span, x *exactTimes) {
+	start := x.Start.UnixNano()
+	if p.spans++; p.spans == 1 || start < p.start {
+		p.start = start
+	}
+	p.end = max(p.end, start+x.DurationNs)
+	p.omitted += x.WaitsOmitted
+	for i := range x.Waits {
+		w := &x.Waits[i]
+		labels := map[string][]string{}
+		set := func(key, value string) {
+			if value != "" {
+				labels[key] = []string{value}
+			}
+		}
+		set(labelkey.ProfileID, s.ProfileID)
+		set(labelkey.SpanID, s.ProfileID)
+		set(labelkey.TraceID, s.TraceID)
+		set(labelkey.SpanName, s.Name)
+		set(waitState, w.State)
+		set(waitChild, w.Child)
+		if len(w.Ended) > 0 {
+			set(waitEndedAt, exactPlace(w.Ended))
+		}
+		if len(w.Blockers) > 0 {
+			set(waitEndedBySpan, w.Blockers[0].Span)
+			set(waitEndedByID, w.Blockers[0].SpanID)
+		}
+		p.profile.Sample = append(p.profile.Sample, &profile.Sample{
+			Location: p.stack(w.Stack), Value: []int64{int64(w.Count), w.DurationNs},
+			Label: labels, NumLabel: map[string][]int64{waitGoroutine: {w.Goroutine}},
+		})
+	}
+}
+
+func (p *waitProfile) stack(frames []exactFrame) (stack []*profile.Location) {
+	if len(frames) == 0 {
+		frames = []exactFrame{{Func: unknownStack}}
+	}
+	for _, f := range frames {
+		l := p.locations[f]
+		if l == nil {
+			l = &profile.Location{ID: uint64(len(p.profile.Location) + 1), Line: []profile.Line{{Function: p.function(f), Line: int64(f.Line)}}}
+			p.locations[f] = l
+			p.profile.Location = append(p.profile.Location, l)
+		}
+		stack = append(stack, l)
+	}
+	return stack
+}
+
+func (p *waitProfile) function(f exactFrame) *profile.Function {
+	f.Line = 0
+	fn := p.functions[f]
+	if fn == nil {
+		fn = &profile.Function{ID: uint64(len(p.profile.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File}
+		p.functions[f] = fn
+		p.profile.Function = append(p.profile.Function, fn)
+	}
+	return fn
+}
+
+// finish sets what the profile is of.
+func (p *waitProfile) finish() {
+	p.profile.TimeNanos, p.profile.DurationNanos = p.start, p.end-p.start
+	if p.omitted > 0 {
+		p.profile.Comments = []string{fmt.Sprintf("%d shorter waits are left out: the spans list their longest ones", p.omitted)}
+	}
+}
