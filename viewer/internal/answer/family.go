@@ -68,6 +68,10 @@ func newFamily(r *Reader, s store.Span, trace []store.Span) *family {
 		add(s)
 		return true
 	})
+	if r.cpuType() == flameql.Host {
+		host := r.selection(t.of(flameql.Host))
+		t.cpu, t.cpuSamples = time.Duration(host.Total), host.Samples
+	}
 	t.query = t.of(flameql.Wall)
 	t.wall = r.selection(t.query)
 	t.watch()
