@@ -194,20 +194,22 @@ func (s *spans) count(e *Ended) (at int) {
 func (s *spans) class(i int, profiled int64) uint8 {
 	r, m := &s.list[i], s.marks[i]
 	switch {
-	case r.err, m.name >= 0 && int(m.name) < len(s.slowest) && slices.Contains(s.slowest[m.name][band(r.duration)][:], ranked{r.id, r.duration}):
-		return 4
 	case r.end() > profiled: // its samples are due
+		return 3
+	case m.name >= 0 && int(m.name) < len(s.slowest) && r.duration >= s.slowest[m.name][band(r.duration)][2].value:
 		return 3
 	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
 		return 3
+	case r.err:
+		return 2
 	case m.samples > 0:
 		return 1
 	}
 	return 0
 }
 
-// dropHalf drops half of the records, of each class the oldest. Errors and the slowest stay
-// longest. Then follow spans with samples due, or with the most. It returns the ids with
+// dropHalf drops half of the records, of each class the oldest. Spans without samples, error
+// or rank are dropped first, but not before their samples are due. It returns the ids with
 // samples.
 func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 	classes := make([]uint8, len(s.list))
@@ -215,7 +217,7 @@ func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 		classes[i] = s.class(i, profiled)
 	}
 	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
-	for class := range uint8(5) {
+	for class := range uint8(4) {
 		for i := 0; i < len(classes) && left > 0; i++ {
 			if classes[i] == class {
 				drop[i] = true
