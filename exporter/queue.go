@@ -99,7 +99,7 @@ type Queue struct {
 	abandoned bool            // Shutdown has given up
 	err       error           // the result of Shutdown
 	status    Status          // without Name, Waiting and Bytes
-	told      Status          // the status at the last call of losses
+	counted   Status          // the status at the last call of losses
 	cause     error           // of the last loss
 }
 

@@ -135,8 +135,8 @@ func (q *Queue) losses() error {
 	now := q.status
 	now.Lost = maps.Clone(now.Lost)
 	delete(now.Lost, unsent)
-	lost, cause := now.lostSince(q.told), q.cause
-	q.told, q.cause = now, nil
+	lost, cause := now.lostSince(q.counted), q.cause
+	q.counted, q.cause = now, nil
 	switch {
 	case lost == "":
 		return nil

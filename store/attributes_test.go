@@ -196,24 +196,27 @@ func TestAttributeSums(t *testing.T) {
 	}
 }
 
-// A view lists the attributes that are kept.
+// A span keeps the attributes of the options.
 func TestKeptAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
-		s              *store.Store
-		own, byDefault bool
+		options []store.Option
+		want    string
 	}{
-		"usual": {newStore(t), false, true},
-		"more":  {newStore(t, store.WithSpanAttributes("tenant")), true, true},
-		"none":  {newStore(t, store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()), false, false},
+		"usual": {nil, "[{http.route /cart }]"},
+		"more":  {[]store.Option{store.WithSpanAttributes("tenant")}, "[{http.route /cart } {tenant a }]"},
+		"none":  {[]store.Option{store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()}, "[]"},
 	} {
-		v, err := test.s.View(t.Context(), time.Time{}, time.Time{})
+		s := newStore(t, test.options...)
+		_, span := newTracerProvider(s).Tracer("").Start(t.Context(), "GET /", trace.WithAttributes(attribute.String("http.route", "/cart"), attribute.String("tenant", "a")))
+		span.End()
+		v, err := s.View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		kept := v.Info().Attributes
-		if slices.Contains(kept, "tenant") != test.own || slices.Contains(kept, "http.route") != test.byDefault || (kept == nil) == test.byDefault {
-			t.Errorf("%s: %q", name, kept)
+		list, err := v.Spans(store.SpanQuery{})
+		if err != nil || len(list.Spans) != 1 || fmt.Sprint(list.Spans[0].Attributes) != test.want {
+			t.Errorf("%s: %v, error %v, want %s", name, list.Spans, err, test.want)
 		}
 	}
 }

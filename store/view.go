@@ -50,10 +50,6 @@ type Info struct {
 	Stats      Stats
 	// Notes are remarks about the answers: sentences without a capital and a full stop.
 	Notes []string
-	// Attributes are the keys of the attributes that are kept, nil if none are.
-	Attributes []string
-	// ExactTimes is set if any span has exact times.
-	ExactTimes bool
 	Lacks      Lacks
 }
 
@@ -111,7 +107,7 @@ func (v *view) Close() {}
 
 // Info implements View.
 func (v *view) Info() Info {
-	info := Info{Generation: v.held.Generation, Stats: v.stats, Attributes: v.held.KeptKeys(), ExactTimes: len(v.exact) > 0}
+	info := Info{Generation: v.held.Generation, Stats: v.stats}
 	if v.store.readOnly {
 		info.Lacks = LacksUpdates
 	}

@@ -51,7 +51,7 @@
 //	                     only those with this attribute; also !=, and =~ and !~ for
 //	                     expressions; may be given four times
 //	error=true           only those that ended in an error
-//	min=100ms, max=2s    only those of this duration
+//	min=100ms, max=2s    only spans of this duration
 //	trace=ID             only those of this trace
 //	service=shop         only those of this service
 //	from=, until=        only those that ran in this time

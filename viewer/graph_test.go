@@ -114,13 +114,9 @@ func TestCutStacks(t *testing.T) {
 	b.add(3, nil, append([]string{"main.leaf"}, strings.Split(strings.Repeat("main.deep ", 63), " ")[:63]...)...)
 	b.add(1, nil, append([]string{"main.leaf"}, strings.Split(strings.Repeat("main.deep ", 62), " ")[:62]...)...)
 	export(t, s, nil, exporter.KindCPU, b.profile)
-	var page struct {
-		CutAt    int
-		CutTotal int64
-		Note     string
-	}
+	var page answer.Profile
 	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &page)
-	if page.CutAt != 64 || page.CutTotal != 3e7 || !strings.Contains(page.Note, "75.0% of this is in stacks of more than 64 frames") {
-		t.Errorf("cut at %d: %d, note %q", page.CutAt, page.CutTotal, page.Note)
+	if !strings.Contains(page.Note, "75.0% of this is in stacks of more than 64 frames") {
+		t.Errorf("note %q", page.Note)
 	}
 }

@@ -43,7 +43,7 @@ type destination struct {
 	transport *http.Transport // nil if the client is the user's
 	labels    labels
 	reporter  report.Reporter
-	said      struct{ foreignID, labels, unauthorized sync.Once } // guard reports
+	reported  struct{ foreignID, labels, unauthorized sync.Once } // guard reports
 }
 
 // Send makes one request.
@@ -63,7 +63,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	case err == nil && answer.IsPage():
 		return answer.NotLike("Pyroscope")
 	case unauthorized && !d.config.basic && len(d.config.headers) == 0:
-		d.said.unauthorized.Do(func() {
+		d.reported.unauthorized.Do(func() {
 			err = fmt.Errorf("%w (a server with several tenants needs the header X-Scope-OrgID, see WithHeaders; Grafana Cloud needs WithBasicAuth; reported once)", err)
 		})
 	}
@@ -81,13 +81,13 @@ func (d *destination) fitted(p *exporter.Profile) *exporter.Profile {
 		return p
 	}
 	if id, ok := foreignID(parsed); ok {
-		d.said.foreignID.Do(func() {
+		d.reported.foreignID.Do(func() {
 			d.reporter.Report(fmt.Errorf("pyroscope: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (reported once)", id))
 		})
 	}
 	fitted, changed := d.labels.fit(parsed)
 	if changed {
-		d.said.labels.Do(func() {
+		d.reported.labels.Do(func() {
 			d.reporter.Report(fmt.Errorf("pyroscope: labels of a %s profile are changed, because the server would refuse or hide them: it takes %d together with the tags, values of %d bytes, and shows names of letters, digits and underscores (reported once)", p.Kind(), maxTags, maxTagValue))
 		})
 	}

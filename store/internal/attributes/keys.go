@@ -8,8 +8,6 @@
 package attributes
 
 import (
-	"slices"
-
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
@@ -109,14 +107,6 @@ func (k *Keys) add(name string) {
 	k.hide = append(k.hide, hideIn(name))
 	k.next = append(k.next, k.first[h])
 	k.first[h] = uint8(len(k.names))
-}
-
-// Names returns the keys, in no order that matters.
-func (k *Keys) Names() []string {
-	if k == nil {
-		return nil
-	}
-	return slices.Clone(k.names)
 }
 
 // number returns the number of a key, from 1 on; 0 for one that is not kept.

@@ -257,6 +257,3 @@ func (v *View) inSpan(ctx context.Context, name string) map[ident.Key]bool {
 
 // Attributes returns the entries of a set.
 func (v *View) Attributes(set string) []attributes.Entry { return slices.Collect(v.keys.All(set)) }
-
-// KeptKeys returns the keys of the attributes that are kept, nil if none are.
-func (v *View) KeptKeys() []string { return v.keys.Names() }

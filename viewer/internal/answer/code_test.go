@@ -36,13 +36,13 @@ func TestSourceURLs(t *testing.T) {
 	const github = "https://github.com/"
 	for _, tt := range []struct{ pkg, file, want string }{
 		{"regexp", "/usr/local/go/src/regexp/exec.go", github + "golang/go/blob/go1.25.3/src/regexp/exec.go#L{line}"},
-		{"runtime", "/root/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64/src/runtime/proc.go", github + "golang/go/blob/go1.26.0/src/runtime/proc.go#L{line}"},
+		{"runtime", "/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64/src/runtime/proc.go", github + "golang/go/blob/go1.26.0/src/runtime/proc.go#L{line}"},
 		{"main", "/build/cmd/cartd/main.go", github + "shop/cart/blob/c0ffee/cmd/cartd/main.go#L{line}"},
 		{"github.com/shop/cart/internal/db", "/build/internal/db/rows.go", github + "shop/cart/blob/c0ffee/internal/db/rows.go#L{line}"},
 		{"github.com/jackc/pgx/v5/pgconn", "/x/pgconn/conn.go", github + "jackc/pgx/blob/v5.7.0/pgconn/conn.go#L{line}"},
 		{"github.com/aws/sdk/service/s3", "/x/s3.go", github + "aws/sdk/blob/service/s3/v1.2.0/service/s3/s3.go#L{line}"},
 		{"github.com/klauspost/compress/zstd", "github.com/klauspost/compress@v1.18.1/zstd/a.go", github + "klauspost/compress/blob/v1.18.1/zstd/a.go#L{line}"},
-		{"github.com/Azure/x", "/root/go/pkg/mod/github.com/!azure/x@v1.0.0+incompatible/a.go", github + "Azure/x/blob/v1.0.0/a.go#L{line}"},
+		{"github.com/Azure/x", "/go/pkg/mod/github.com/!azure/x@v1.0.0+incompatible/a.go", github + "Azure/x/blob/v1.0.0/a.go#L{line}"},
 		{"golang.org/x/net/http2", "/x/frame.go", github + "golang/net/blob/0123456789ab/http2/frame.go#L{line}"},
 		{"go.opentelemetry.io/otel/sdk/trace", "/x/span.go", "https://pkg.go.dev/go.opentelemetry.io/otel/sdk@v1.38.0/trace#section-sourcefiles"},
 		{"gopkg.in/yaml%2ev3", "/x/decode.go", "https://pkg.go.dev/gopkg.in/yaml.v3@v3.0.1/.#section-sourcefiles"},

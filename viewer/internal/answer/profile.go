@@ -77,10 +77,6 @@ type Profile struct {
 	Trace        []Span  `json:"trace,omitempty"`
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
-	// CutAt is the number of frames beyond which stacks have lost their roots, CutTotal
-	// how much is in such stacks; both are missing if none is.
-	CutAt    int   `json:"cutAt,omitempty"`
-	CutTotal int64 `json:"cutTotal,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
 	Executables []flame.Executable `json:"executables"`
@@ -180,9 +176,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	if a.summary.Types() == nil { // Go's runtime does not cut the stacks of an eBPF agent.
-		a.setCut()
-	}
 	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
@@ -266,26 +259,19 @@ const (
 	otherFrames = 128
 )
 
-// setCut finds out how much is in stacks that the runtime cut.
-func (a *Profile) setCut() {
-	switch a.query.Type.Kind {
-	case exporter.KindHost: // The agent's stacks are not the runtime's.
-		return
-	case exporter.KindCPU:
-		a.CutAt, a.CutTotal = cpuFrames, a.summary.Deep(cpuFrames)
-	default:
-		// Where the leaf is inlined, one of the frames is not shown.
-		a.CutAt, a.CutTotal = otherFrames, a.summary.Deep(otherFrames-1)
-	}
-	if a.CutTotal == 0 {
-		a.CutAt = 0
-	}
-}
-
-// cutNote is the note on stacks that were cut, "" without any.
+// cutNote is the note on stacks that the Go runtime cut, "" without any. It does not cut the
+// stacks of an eBPF agent.
 func (a *Profile) cutNote() string {
-	if a.CutTotal == 0 {
+	if a.summary.Types() != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(a.CutTotal, a.Total), a.CutAt)
+	frames, deep := cpuFrames, cpuFrames
+	if a.query.Type.Kind != exporter.KindCPU {
+		frames, deep = otherFrames, otherFrames-1 // an inlined leaf is not shown
+	}
+	cut := a.summary.Deep(deep)
+	if cut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(cut, a.Total), frames)
 }
