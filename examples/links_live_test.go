@@ -94,7 +94,7 @@ func TestMetrics(t *testing.T) {
 
 	// What a link opens after its time: a text, and no error.
 	for query, want := range map[string]string{
-		`.cpu{profile_id="00000000000000c1"}`:               "was never seen here, or it made room for newer spans",
+		`.cpu{profile_id="00000000000000c1"}`:               "nothing here has the id",
 		`.cpu{trace_id="00000000000000000000000000000001"}`: "no sample in",
 	} {
 		if v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query)); v.Total != 0 || !strings.Contains(v.Empty, want) {

@@ -6,8 +6,6 @@
 package examples
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -105,29 +102,4 @@ func TestPush(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What a server refuses stays in the directory, and the next run sends it.
-func TestPushSpill(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	binary := build(livetest.Context(t, livetest.Most), t, "pyroscope")
-	livetest.Doubling(t, time.Second, func(duration time.Duration) string { // a busy machine has few samples a second
-		dir := t.TempDir()
-		cmd := exec.CommandContext(t.Context(), binary, "-server", gone.URL, "-spill", dir, "-duration", duration.String())
-		cmd.Stderr = io.Discard
-		out, err := cmd.Output()
-		if err == nil || !regexp.MustCompile(`\nprofiles: pyroscope: 0 exported, [1-9]\d* kept for the next start\n$`).Match(out) {
-			t.Fatalf("%v, want an error and the profiles kept:\n%s", err, out)
-		}
-		s := &pushes{t: t, names: map[string]bool{}, cpu: map[string]int64{}}
-		s.run(binary, "-spill", dir, "-duration", "1s")
-		spans := regexp.MustCompile(`(?m)^span ([0-9a-f]{16})`).FindAllStringSubmatch(string(out), -1)
-		for _, span := range spans {
-			if s.cpu[span[1]] > 0 {
-				return ""
-			}
-		}
-		return fmt.Sprintf("got 0 of %d spans with CPU samples in the second run's pushes, want 1:\n%s", len(spans), out)
-	})
 }

@@ -212,6 +212,7 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 		return nil, nil, err
 	}
 	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx).WithCode(&h.code)
+	a.Unknown = unknown(q.params)
 	return a, view.Close, nil
 }
 

@@ -71,7 +71,7 @@ func TestHistory(t *testing.T) {
 	shown(`.about-function`)
 	b.run("its trace", click(`[data-tab=trace]`), visible(`.trace .name`))
 	shown(`.trace .name`)
-	b.run("the comparison", click(`.actions a:nth-of-type(2)`), visible(`.diff tbody tr`), click(`.diff label:has([value=span])`), until(`location.search.includes('per=span')`),
+	b.run("the comparison", click(`.actions a:nth-of-type(2)`), visible(`.diff tbody tr`),
 		click(`.diff label:has([value=self])`), until(`location.search.includes('sort=self')`))
 	zoomTo("main.serve", kb.ArrowDown)
 	shown(`.diff tbody tr`)

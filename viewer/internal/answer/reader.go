@@ -34,6 +34,8 @@ type Reader struct {
 	ctx context.Context
 	// code is where the source code of the program is.
 	code *Code
+	// Unknown are the unknown parameters of the request, which notes name.
+	Unknown []string
 
 	// names, windows and every are kept for further parts of the answer.
 	names   []store.NameTotal
@@ -104,6 +106,9 @@ func (r *Reader) notes(others ...string) string {
 	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
+	}
+	if len(r.Unknown) > 0 {
+		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.Unknown))
 	}
 	return strings.Join(others, "; ")
 }
