@@ -6,6 +6,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
@@ -71,7 +72,8 @@ func TestHistory(t *testing.T) {
 	shown(`.about-function`)
 	b.run("its trace", click(`[data-tab=trace]`), visible(`.trace .name`))
 	shown(`.trace .name`)
-	b.run("the comparison", click(`.actions a:nth-of-type(2)`), visible(`.diff tbody tr`),
+	versions := url.Values{"leftQuery": {`.cpu{service_version="v1"}`}, "rightQuery": {`.cpu{service_version="v2"}`}}
+	b.run("the comparison", navigate(address+"comparison-diff?"+versions.Encode()), visible(`.diff tbody tr`), click(`.diff label:has([value=second])`), until(`location.search.includes('per=second')`),
 		click(`.diff label:has([value=self])`), until(`location.search.includes('sort=self')`))
 	zoomTo("main.serve", kb.ArrowDown)
 	shown(`.diff tbody tr`)

@@ -173,7 +173,7 @@ func TestStates(t *testing.T) {
 	open("a section that the address asks for", "by", "http.route", "odrer", "cpu")
 	b.run("it is open", size(800, 900), chromedp.WaitVisible(css(`.asides details:last-child .names li`)))
 	text("the value", `.asides details:last-child .names li`, `^/a`)
-	text("an unknown parameter", `main .note`, `unknown parameters: .."odrer"`)
+	text("an unknown parameter", `main .note`, `unknown parameters: ."odrer"`)
 	b.run("as wide as before", size(1440, 900))
 
 	held(func() {

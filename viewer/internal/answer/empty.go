@@ -38,6 +38,8 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	switch {
 	case !q.Type.Labelled() && q.filtersWork():
 		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process", kind)
+	case kind == exporter.KindHost && a.Windows == 0:
+		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
 	case kind != exporter.KindCPU && a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", kind, q.Type.Words)
 	case single && a.Span != nil:
