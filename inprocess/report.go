@@ -6,13 +6,13 @@ package inprocess
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
+
+	"github.com/spanprof/spanprof/internal/atomicfile"
 )
 
 // reportVariable names the file that Shutdown writes the report to.
@@ -76,24 +76,8 @@ func (p *Profiling) writeReportFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(path, report); err != nil {
+	if err := atomicfile.Write(filepath.Dir(path), filepath.Base(path), report); err != nil {
 		return fmt.Errorf("inprocess: %s: %w", reportVariable, err)
-	}
-	return nil
-}
-
-// replaceFile puts a file with mode 0600 in the place of another one, whole or not at all.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (r *Result) ReplaceFile(path string) error {
 	if dir == "" {
 		dir = "."
 	}
-	if err := atomicfile.Write(dir, name, atomicfile.Process, b.Bytes()); err != nil {
+	if err := atomicfile.Write(dir, name, b.Bytes()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	// A source file like others: whoever builds reads it, and no label is left.

@@ -50,7 +50,7 @@ type Info struct {
 	Stats      Stats
 	// Notes are remarks about the answers: sentences without a capital and a full stop.
 	Notes []string
-	Lacks      Lacks
+	Lacks Lacks
 }
 
 // Lacks is a set of what a source lacks.

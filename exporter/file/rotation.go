@@ -105,7 +105,7 @@ const retryEvery = 16
 func (r *rotation) writeToDisk(name string, data []byte) error {
 	freed, mayRemove := int64(0), r.failed%retryEvery == 0
 	for {
-		err := atomicfile.Write(r.dir, name, atomicfile.Process, data)
+		err := atomicfile.Write(r.dir, name, data)
 		if err == nil {
 			r.failed = 0
 			return nil

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/files"
@@ -19,20 +18,9 @@ import (
 // pattern names the files that are being written.
 const pattern = "spanprof-*.tmp"
 
-// Durability is what a file survives once it has been written.
-type Durability int
-
-const (
-	// Process is the end of the process, however it comes.
-	Process Durability = iota
-	// Machine is a crash of the machine too: the file and the directory are
-	// synced, which takes milliseconds.
-	Machine
-)
-
 // Write makes the file name in dir of the parts, one after the other. Only its
-// owner can read it.
-func Write(dir, name string, durability Durability, parts ...[]byte) error {
+// owner can read it. A crash of the machine may lose it.
+func Write(dir, name string, parts ...[]byte) error {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err
@@ -42,32 +30,13 @@ func Write(dir, name string, durability Durability, parts ...[]byte) error {
 			break
 		}
 	}
-	if err == nil && durability == Machine {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	if durability == Machine {
-		return syncDirectory(dir)
-	}
 	return nil
-}
-
-// syncDirectory makes the names in dir survive a crash of the machine. Windows has
-// no such call.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // stale is the age from which on nobody is writing a file any more.

@@ -19,8 +19,8 @@ func TestWrite(t *testing.T) {
 	if err := atomicfile.Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
-	for durability, second := range []string{"def", "xyz"} { // the second time it replaces the file
-		if err := atomicfile.Write(dir, "name", atomicfile.Durability(durability), []byte("abc"), []byte(second)); err != nil {
+	for _, second := range []string{"def", "xyz"} { // the second time it replaces the file
+		if err := atomicfile.Write(dir, "name", []byte("abc"), []byte(second)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "name"))
@@ -41,13 +41,13 @@ func TestWriteFailsWithoutATrace(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "name"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.Write(dir, "name", atomicfile.Process, []byte("abc")); err == nil {
+	if err := atomicfile.Write(dir, "name", []byte("abc")); err == nil {
 		t.Error("no error in place of a directory")
 	}
 	if diff := cmp.Diff([]string{"name"}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "gone"), "name", atomicfile.Process); err == nil {
+	if err := atomicfile.Write(filepath.Join(dir, "gone"), "name"); err == nil {
 		t.Error("no error without the directory")
 	}
 }

@@ -264,7 +264,7 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 		}
 		size += int64(b.Len()) + line
 		of := &savedWindow{strconv.Itoa(i) + profileSuffix, w.kind, w.name(), w.release(), w.start, w.end}
-		if err := atomicfile.Write(dir, of.File, atomicfile.Process, b.Bytes()); err != nil {
+		if err := atomicfile.Write(dir, of.File, b.Bytes()); err != nil {
 			return 0, err
 		}
 		records = append(records, savedRecord{Window: of})

@@ -244,7 +244,7 @@ func (d *disk) writeWindow(j job) error {
 			File: strconv.Itoa(d.files) + profileSuffix, Kind: p.Kind(), Service: ident.Service(p.Resource()), Version: ident.Version(p.Resource()),
 			Start: p.Start().UnixNano(), End: p.End().UnixNano(),
 		}
-		if err := d.in(dir, func() error { return atomicfile.Write(dir, w.File, atomicfile.Process, b) }); err != nil {
+		if err := d.in(dir, func() error { return atomicfile.Write(dir, w.File, b) }); err != nil {
 			return err
 		}
 		size = int64(len(b))

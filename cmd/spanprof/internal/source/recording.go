@@ -50,7 +50,7 @@ func (r Recording) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(dir, RecordingFile, atomicfile.Process, append(data, '\n'))
+	return atomicfile.Write(dir, RecordingFile, append(data, '\n'))
 }
 
 // maxRecording bounds what is read of a description.
