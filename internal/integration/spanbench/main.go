@@ -9,7 +9,6 @@
 //
 //	go run ./internal/integration/spanbench
 //	go run ./internal/integration/spanbench -service
-//	go run ./internal/integration/spanbench -parallel
 //
 // Without flags it has a table for each kind of span: local roots and children, sampled or
 // not, with the attributes that the options set.
@@ -19,23 +18,16 @@
 // attributes or 8 of their own, on 1, 2 and 8 goroutines. Then follows the throughput on one
 // and two cores. It takes some four minutes of CPU time.
 //
-// With -parallel it compares one goroutine with one for each processor.
-//
 // Batches of all wrappers take turns, -rounds of each. Fewer take less time, and
 // are less exact.
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/pprof"
-	"slices"
-	"testing"
-	"text/tabwriter"
 
 	grafana "github.com/grafana/otel-profiling-go"
 	"go.opentelemetry.io/otel/attribute"
@@ -48,13 +40,10 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 600, "`batches` of each wrapper; with -service on 2 and 8 goroutines half as many, and an eighth")
-	parallel := flag.Bool("parallel", false, "compare one goroutine with one for each processor instead")
 	service := flag.Bool("service", false, "compare what a service pays that exports its spans and keeps them for the page instead")
 	flag.Parse()
 	w := paired.NewTable(os.Stdout, *rounds)
 	switch {
-	case *parallel:
-		printParallel(w)
 	case *service:
 		if err := printService(w, *rounds); err != nil {
 			fmt.Fprintln(os.Stderr, "spanbench:", err)
@@ -175,51 +164,4 @@ func scenarios() []paired.Scenario {
 			{Name: "WithProfileURLBuilder", Span: root(ours(sdk, noID, spanprof.WithProfileURLBuilder(spanprof.DefaultProfileURLBuilder("http://localhost:4040", "shop"))))},
 		}},
 	}
-}
-
-// printParallel compares the time of a span on one goroutine with that on one
-// goroutine for each processor: a lock or a shared cache line would show. The
-// children of one root share the SDK's lock on it.
-func printParallel(w *tabwriter.Writer) {
-	sdk := newSDK()
-	for _, s := range []struct {
-		name string
-		of   func(name string, tp trace.TracerProvider) *paired.Candidate
-	}{
-		{"sampled local root", func(name string, tp trace.TracerProvider) *paired.Candidate {
-			return &paired.Candidate{Name: name, Before: func() { pprof.SetGoroutineLabels(context.Background()) }, Span: root(tp)}
-		}},
-		{"children of one root", child},
-	} {
-		fmt.Fprintf(w, "%s\t1 goroutine, ns\t%d goroutines, ns\tratio\t\n", s.name, runtime.GOMAXPROCS(0))
-		for _, c := range []*paired.Candidate{
-			s.of("bare SDK", sdk),
-			s.of("spanprof, labels only", ours(sdk, noID)),
-			s.of("spanprof, all spans", ours(sdk, all)),
-			s.of("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
-		} {
-			c.Before() // the goroutines inherit the labels of this one
-			one := measure(1, c.Span)
-			many := measure(runtime.GOMAXPROCS(0), c.Span)
-			fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t\n", c.Name, one, many, many/one)
-		}
-		fmt.Fprintln(w, "\t\t\t\t")
-	}
-}
-
-// measure returns the best time of a span of five runs on n goroutines.
-func measure(n int, span func()) float64 {
-	best := make([]float64, 0, 5)
-	for range cap(best) {
-		r := testing.Benchmark(func(b *testing.B) {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					span()
-				}
-			})
-		})
-		best = append(best, float64(r.T.Nanoseconds())/float64(r.N)*float64(n))
-	}
-	return slices.MinFunc(best, cmp.Compare[float64])
 }

@@ -52,18 +52,17 @@ type week struct {
 	processor sdktrace.SpanProcessor
 	truth     truth
 	running   ends
-	// samples are those of windows to come, by the number of the window.
-	samples map[int64][]taken
-	kinds   [names]kind
-	serial  int
+	samples   map[int64][]taken // of later windows, by the number of the window
+	kinds     [names]kind
+	serial    int
 }
 
 // kind is what the spans of a name have in common.
 type kind struct {
-	name string
-	// weight is its share of the spans, median the usual duration in seconds and
-	// cpu the usual share of it on CPU.
-	weight, median, cpu float64
+	name   string
+	weight float64 // the share of all spans
+	median float64 // duration in seconds
+	cpu    float64 // the usual share of the duration on a CPU
 }
 
 // taken is a CPU sample of a span.
@@ -152,7 +151,7 @@ func (w *week) start(at time.Time) {
 	seconds := k.median * math.Exp(0.8*w.random.NormFloat64())
 	cpu := k.cpu * seconds * math.Exp(0.6*w.random.NormFloat64())
 	s := w.newSpan(k.name, at, time.Duration(seconds*1e9))
-	s.known = true
+	s.reported = true
 	samples := w.poisson(cpu / tick.Seconds())
 	if errorOf := w.errorAt(at); errorOf != "" {
 		// Every second type has an exception, and a text that names the customer.
@@ -175,9 +174,8 @@ func (w *week) oneOff(at time.Time) {
 	w.add(s, w.random.IntN(3))
 }
 
-// errorAt returns the type of the error that a span at that time has, mostly none: some
-// types are as frequent as one in a hundred, some come once in days, and in a burst
-// one in ten fails.
+// errorAt returns the type of a span's error, "" in most cases. Some types are as frequent
+// as one in a hundred, some occur once in days. In a burst one span in ten fails.
 func (w *week) errorAt(at time.Time) string {
 	since := at.Sub(epoch)
 	if burst(since) && w.random.IntN(10) == 0 {
@@ -222,14 +220,13 @@ func (w *week) add(s *span, samples int) {
 		w.samples[n] = append(w.samples[n], taken{s, w.code.pick(w.random)})
 	}
 	s.samples = samples
-	w.processor.OnStart(context.Background(), s)
 	heap.Push(&w.running, s)
 }
 
 func (w *week) endUntil(t time.Time) {
 	for len(w.running) > 0 && w.running[0].end.Before(t) {
 		s := heap.Pop(&w.running).(*span)
-		w.processor.OnEnd(s)
+		w.processor.OnEnd(s.snapshot())
 		w.truth.ended(s)
 	}
 }

@@ -1,16 +1,16 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command storeweek feeds a store with a made-up week of a service and prints what
-// of it the store still shows: of 20 names the 3 slowest and the 3 hungriest spans,
-// and the last span of each type of error, each with or without samples.
+// Command storeweek feeds a store with a simulated week of a service. It prints how much
+// the store still shows. Of 20 names it searches for the 3 slowest spans and the 3 with the
+// most CPU. It also searches for the last span of each type of error, and counts samples.
 //
 //	go run ./internal/integration/storeweek
 //	go run ./internal/integration/storeweek -rate 10 -max-mib 8 -unique 1 -time 24h
 //
 // Times come with the spans and profiles, so that a week takes about a minute of CPU.
-// The week has bursts, names that come once, labels that are unique to a request,
-// streams that last for hours, and idle nights. A seed makes it repeatable.
+// The week has bursts, idle nights, names that occur once, and streams of hours. Labels can be
+// unique to a request. A seed makes it repeatable.
 package main
 
 import (
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// line says how full the store is after a simulated time.
+// line reports how full the store is after a simulated time.
 func line(s store.Stats, at time.Duration, refused int64, last error) string {
 	text := fmt.Sprintf("%6.1f h: %5d windows, %6d spans, %5.1f of %d MiB", at.Hours(), s.Windows, s.Spans, float64(s.Bytes)/(1<<20), s.MaxBytes>>20)
 	if refused > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// TestDay has a store of 16 MiB show the slowest and hungriest spans of a day, and the
-// last errors. The command does the same for a week.
+// TestDay requires that a store of 16 MiB keeps the spans of a day that people search for. The
+// command does the same for a week.
 func TestDay(t *testing.T) {
 	s, err := store.New(store.WithMaxBytes(16 << 20))
 	if err != nil {

@@ -15,27 +15,27 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// top is how many of the slowest and of the hungriest spans of a name are asked for.
+// top is how many spans of a name are searched for by duration, and as many by CPU.
 const top = 3
 
 // truth is what a store should show of a week.
 type truth struct {
-	slowest, hungriest map[string][]*span
+	slowest, mostCPU map[string][]*span
 	// errors has the last span of each type of error.
 	errors map[string]*span
 }
 
 func newTruth() truth {
-	return truth{slowest: make(map[string][]*span), hungriest: make(map[string][]*span), errors: make(map[string]*span)}
+	return truth{slowest: make(map[string][]*span), mostCPU: make(map[string][]*span), errors: make(map[string]*span)}
 }
 
 // ended enters a span that has samples; of others there is nothing to show.
 func (t *truth) ended(s *span) {
-	if s.samples == 0 || !s.known {
+	if s.samples == 0 || !s.reported {
 		return
 	}
 	enter(t.slowest, s, func(s *span) int64 { return int64(s.end.Sub(s.start)) })
-	enter(t.hungriest, s, func(s *span) int64 { return int64(s.samples) })
+	enter(t.mostCPU, s, func(s *span) int64 { return int64(s.samples) })
 	if s.errorType != "" {
 		t.errors[s.errorType] = s
 	}
@@ -69,12 +69,12 @@ func (t *truth) compare(s *store.Store) (*report, error) {
 		return nil, err
 	}
 	defer view.Close()
-	r := &report{stats: s.Stats(), lists: [3]list{{title: "slowest"}, {title: "hungriest"}, {title: "last errors"}}}
+	r := &report{stats: s.Stats(), lists: [3]list{{title: "slowest"}, {title: "most CPU"}, {title: "last errors"}}}
 	for _, name := range slices.Sorted(maps.Keys(t.slowest)) {
 		for _, span := range t.slowest[name] {
 			err = cmp.Or(err, r.look(view, &r.lists[0], span))
 		}
-		for _, span := range t.hungriest[name] {
+		for _, span := range t.mostCPU[name] {
 			err = cmp.Or(err, r.look(view, &r.lists[1], span))
 		}
 	}

@@ -8,58 +8,39 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// span is a span to the store, and what the week knows of it.
+// span is a span of the week.
 type span struct {
-	sdktrace.ReadWriteSpan
-
 	name       string
 	id         trace.SpanID
 	trace      trace.TraceID
 	start, end time.Time
 	status     sdktrace.Status
 	errorType  string
-	// exception is the type of the exception that it has, "" for none.
-	exception string
-	// request is a number that a label of its own has, 0 for none.
-	request int
-	samples int
-	// known says that it is of one of the names that the report is about.
-	known bool
+	exception  string // its type; "" if it has none
+	request    int    // in a label of its own; 0 if it has none
+	samples    int
+	reported   bool // its name is in the report
 }
 
-func (s *span) Name() string { return s.name }
-func (s *span) SpanContext() trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.id, TraceFlags: trace.FlagsSampled})
-}
-func (s *span) Parent() trace.SpanContext { return trace.SpanContext{} }
-func (s *span) InstrumentationScope() instrumentation.Scope {
-	return instrumentation.Scope{Name: "shop"}
-}
-func (s *span) SpanKind() trace.SpanKind         { return trace.SpanKindServer }
-func (s *span) StartTime() time.Time             { return s.start }
-func (s *span) EndTime() time.Time               { return s.end }
-func (s *span) Attributes() []attribute.KeyValue { return nil }
-func (s *span) Links() []sdktrace.Link           { return nil }
-func (s *span) Status() sdktrace.Status          { return s.status }
-func (s *span) Resource() *resource.Resource     { return service }
-func (s *span) DroppedAttributes() int           { return 0 }
-func (s *span) DroppedLinks() int                { return 0 }
-func (s *span) DroppedEvents() int               { return 0 }
-func (s *span) ChildSpanCount() int              { return 0 }
-
-func (s *span) Events() []sdktrace.Event {
-	if s.exception == "" {
-		return nil
+func (s *span) snapshot() sdktrace.ReadOnlySpan {
+	stub := tracetest.SpanStub{
+		Name:        s.name,
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.id, TraceFlags: trace.FlagsSampled}),
+		SpanKind:    trace.SpanKindServer, StartTime: s.start, EndTime: s.end, Status: s.status, Resource: service,
+		InstrumentationScope: instrumentation.Scope{Name: "shop"},
 	}
-	return []sdktrace.Event{{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.type", s.exception)}}}
+	if s.exception != "" {
+		stub.Events = []sdktrace.Event{{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.type", s.exception)}}}
+	}
+	return stub.Snapshot()
 }
 
-// ends are the spans that run: the first to end is at the top of the heap.
+// ends are the spans that have not ended. The first to end is at the top of the heap.
 type ends []*span
 
 func (e ends) Len() int           { return len(e) }
@@ -70,7 +51,6 @@ func (e *ends) Push(x any)        { *e = append(*e, x.(*span)) }
 func (e *ends) Pop() any {
 	last := len(*e) - 1
 	x := (*e)[last]
-	(*e)[last] = nil
 	*e = (*e)[:last]
 	return x
 }
