@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden file of the public nam
 // golden has the packages of each golden file.
 var golden = map[string][]string{
 	"testdata/api.txt":          {"."},
-	"testdata/api_exporter.txt": {"exporter", "exporter/file", "exporter/otlp", "exporter/otlp/otlpgrpc", "exporter/pyroscope"},
+	"testdata/api_exporter.txt": {"exporter", "exporter/file", "exporter/meter", "exporter/otlp", "exporter/otlp/otlpgrpc", "exporter/pyroscope"},
 }
 
 // TestPublicNames compares the public names with the golden files.

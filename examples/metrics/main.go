@@ -1,11 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Metrics serves a histogram of request times whose exemplars lead to flame graphs: an
-// exemplar's trace_id is what the page's ?trace= takes.
+// Metrics serves the CPU seconds of each endpoint and tenant to Prometheus, out of the
+// profiles. Package meter has the queries.
 //
 //	go run ./examples/metrics
-//	curl -s -H 'Accept: application/openmetrics-text' http://127.0.0.1:4040/metrics | grep trace_id
+//	curl -s http://127.0.0.1:4040/metrics | grep ^spanprof_cpu
 package main
 
 import (
@@ -20,18 +20,17 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter/meter"
 	"github.com/spanprof/spanprof/inprocess"
 )
 
@@ -41,31 +40,25 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	res := resource.NewSchemaless(attribute.String("service.name", "metrics"))
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res)))
-
-	registry := prometheus.NewRegistry()
-	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(must(otelprometheus.New(otelprometheus.WithRegisterer(registry))))).Meter("metrics")
-	took := must(meter.Float64Histogram("request.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(.1, .2, .5, 1, 2, 5)))
+	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(must(otelprometheus.New()))))
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	p := must(inprocess.Start(tp, inprocess.WithExporter(must(meter.New("tenant")))))
 
 	listener := must(net.Listen("tcp", *listen))
-	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	http.Handle("/metrics", promhttp.Handler())
 	http.Handle("/debug/spanprof/", p.Handler())
 	go func() { log.Fatal(http.Serve(listener, nil)) }()
 
 	tracer := tp.Tracer("github.com/spanprof/spanprof/examples/metrics")
-	for request := range 3 {
-		start := time.Now()
-		ctx, root := tracer.Start(ctx, "checkout")
-		ctx, child := tracer.Start(ctx, "pay")
-		work(200 * (request + 1))
-		took.Record(ctx, time.Since(start).Seconds()) // the exemplar has the child's ids
-		child.End()
-		root.End()
+	for i, tenant := range []string{"small", "large"} {
+		pprof.Do(ctx, pprof.Labels("tenant", tenant), func(ctx context.Context) {
+			_, span := tracer.Start(ctx, "GET /report")
+			defer span.End()
+			work(200 + 600*i)
+		})
 	}
 	_ = must(0, p.Flush(ctx)) // or wait up to 10 s for the window to end
-	fmt.Printf("Open http://%s/debug/spanprof/\n", listener.Addr())
+	fmt.Printf("Open http://%[1]s/debug/spanprof/\nScrape http://%[1]s/metrics\n", listener.Addr())
 	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	_ = must(0, p.Shutdown(context.Background()))

@@ -1,0 +1,141 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package meter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/meter"
+)
+
+// provider sums a counter by attributes.
+type provider struct {
+	noop.MeterProvider
+	sums map[string]float64
+}
+
+func (p *provider) Meter(string, ...metric.MeterOption) metric.Meter { return meters{p: p} }
+
+type meters struct {
+	noop.Meter
+	p *provider
+}
+
+func (m meters) Float64Counter(string, ...metric.Float64CounterOption) (metric.Float64Counter, error) {
+	return counter{p: m.p}, nil
+}
+
+type counter struct {
+	noop.Float64Counter
+	p *provider
+}
+
+func (c counter) Add(_ context.Context, seconds float64, options ...metric.AddOption) {
+	set := metric.NewAddConfig(options).Attributes()
+	c.p.sums[set.Encoded(attribute.DefaultEncoder())] += seconds
+}
+
+func newMeter(t *testing.T, labels ...string) (exporter.Exporter, map[string]float64) {
+	t.Helper()
+	p := &provider{sums: map[string]float64{}}
+	otel.SetMeterProvider(p)
+	t.Cleanup(func() { otel.SetMeterProvider(noop.NewMeterProvider()) })
+	m, err := meter.New(labels...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, p.sums
+}
+
+func profileOf(kind exporter.Kind, samples ...*profile.Sample) *exporter.Profile {
+	w := exporter.Window{Kind: kind, Resource: resource.NewSchemaless(attribute.String("service.name", "shop"))}
+	return exporter.NewParsedProfile(w, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		Sample:     samples,
+	})
+}
+
+func sample(count int64, labels ...string) *profile.Sample {
+	s := &profile.Sample{Value: []int64{count, count * 10_000_000}, Label: map[string][]string{}}
+	for i := 0; i < len(labels); i += 2 {
+		s.Label[labels[i]] = []string{labels[i+1]}
+	}
+	return s
+}
+
+// All CPU time is counted once, by name and tenant, also the time of no span.
+func TestSums(t *testing.T) {
+	m, sums := newMeter(t, "tenant")
+	for range 2 {
+		err := m.Export(t.Context(), profileOf(exporter.KindCPU,
+			sample(100, "span_name", "GET /", "tenant", "a", "span_id", "0123456789abcdef"),
+			sample(50, "span_name", "GET /", "tenant", "a", "span_id", "fedcba9876543210"),
+			sample(25, "span_name", "GET /"),
+			sample(200, "span_name", "GET /", "tenant", strings.Repeat("x", 129)),
+			sample(10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Export(t.Context(), profileOf(exporter.KindWall, sample(1000, "span_name", "GET /"))); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{
+		"service.name=shop,span_name=GET /,tenant=a":     3,
+		"service.name=shop,span_name=GET /":              0.5,
+		"service.name=shop,span_name=GET /,tenant=other": 4,
+		"service.name=shop":                              0.2,
+	}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// 10,000 tenants make a bounded number of series, and no time is lost.
+func TestManyTenants(t *testing.T) {
+	m, sums := newMeter(t, "tenant")
+	for i := range 10_000 {
+		if err := m.Export(t.Context(), profileOf(exporter.KindCPU, sample(1, "span_name", "GET /", "tenant", fmt.Sprint(i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total := 0.0
+	for _, seconds := range sums {
+		total += seconds
+	}
+	if len(sums) != 2001 || total < 99.99 || total > 100.01 {
+		t.Errorf("got %d series of %.2f s, want 2001 of 100 s", len(sums), total)
+	}
+	if got := sums["service.name=shop,span_name=GET /,tenant=other"]; got < 79.99 || got > 80.01 {
+		t.Errorf("other tenants: got %.2f s, want 80 s", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, labels := range [][]string{{"a", "b", "c"}, {"span_id"}, {"trace_id"}, {"span_name"}, {""}} {
+		if _, err := meter.New(labels...); err == nil {
+			t.Errorf("labels %q: got no error", labels)
+		}
+	}
+	m, _ := newMeter(t)
+	if err := m.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Export(t.Context(), profileOf(exporter.KindCPU, sample(1))); !errors.Is(err, exporter.ErrShutdown) {
+		t.Errorf("after Shutdown: got %v", err)
+	}
+}
