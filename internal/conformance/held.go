@@ -96,12 +96,6 @@ func doAfterEnd(c *Case) {
 		})
 		c.holdsNone("after Do")
 	})
-	done := make(chan struct{})
-	spanlabels.Go(ctx, func(context.Context) {
-		defer close(done)
-		c.holds("in Go", root, "root")
-	})
-	<-done
 }
 
 func workerBetweenJobs(c *Case) {

@@ -339,11 +339,3 @@ func (b *Block) leave() {
 	}
 	put(carried, live(b.prev.Load())) // the program has replaced the labels
 }
-
-// Go calls f by [Do] on a new goroutine that inherits no labels.
-func Go(ctx context.Context, f func(context.Context)) {
-	go func() {
-		goruntime.ClearLabels()
-		Do(ctx, f)
-	}()
-}
