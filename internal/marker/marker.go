@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package marker puts the names of spans into the profiles without labels: heap, mutex and
-// block. The runtime keeps only the stacks of their samples. So work runs under two functions
-// that are the digits of its name's number, and Label makes a label of them.
+// block. The runtime keeps only the stacks of their samples. So work runs under two functions,
+// the digits of its name's number. Label makes a label of them.
 //
 // Samples with more Go frames than the runtime keeps, 128, have no marker if it is above
 // them. Goroutines that the work starts have none.
