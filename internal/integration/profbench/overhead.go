@@ -29,10 +29,6 @@ const (
 	// the machine's speed drifts by more than what is measured, the less the
 	// shorter that is.
 	slice = 50 * time.Millisecond
-	// fast is the rate at which samples are measured: the difference that
-	// they make is the larger the more there are. Systems may take fewer
-	// than that, which is why they are counted.
-	fast = 200
 	// window is the profiler's default.
 	window = 10 * time.Second
 )
@@ -60,9 +56,6 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	seen := &seen{Store: kept}
 	p, err := profiler.New(seen, profiler.WithWindow(time.Hour))
 	if err != nil {
-		return err
-	}
-	if err := p.Start(); err != nil {
 		return err
 	}
 	defer p.Shutdown(ctx) //nolint:errcheck // it has nothing left to say
@@ -100,13 +93,10 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 		}
 		return nil
 	}
-	if err := p.Disable(ctx, exporter.KindCPU); err != nil {
+	if err := p.Shutdown(ctx); err != nil {
 		return err
 	}
-	q, err := newQuads(work)
-	if err != nil {
-		return err
-	}
+	q := &profiled{work: work}
 	var sampling, nothing []float64
 	for range quads {
 		for _, on := range []bool{true, false} {
@@ -120,9 +110,6 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 				nothing = append(nothing, ratio)
 			}
 		}
-	}
-	if err := q.profiler.Shutdown(ctx); err != nil {
-		return err
 	}
 	// To what there would be at 100 Hz.
 	rate := float64(q.samples) / q.busy.Seconds()

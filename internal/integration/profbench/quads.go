@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -15,14 +14,13 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// settle is how long the profiler takes to come to rest after a cut: it looks a few more
-// times at once for samples from before it. Each window has that once, and so it belongs
-// to its end, not to the samples.
+// settle is how long the profiler takes to rest after a cut: it reads again after 100 ms. Each
+// window has that once, so it belongs to the window's end, not to the samples.
 const settle = 200 * time.Millisecond
 
-// quads does the same work four times in a row, again and again, and counts the
+// profiled does the same work four times in a row, again and again, and counts the
 // samples that were taken meanwhile.
-type quads struct {
+type profiled struct {
 	exportertest.Recorder
 
 	work     func() error
@@ -31,18 +29,22 @@ type quads struct {
 	busy     time.Duration // CPU time while samples were taken
 }
 
-func newQuads(work func() error) (*quads, error) {
-	q := &quads{work: work}
-	p, err := profiler.New(q, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(fast), profiler.WithWindow(time.Hour))
-	if err != nil {
-		return nil, err
+// profile starts or stops the profiler.
+func (q *profiled) profile(ctx context.Context, on bool) (err error) {
+	switch {
+	case on && q.profiler == nil:
+		q.profiler, err = profiler.New(q, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+	case on:
+		err = q.profiler.Flush(ctx)
+	case q.profiler != nil:
+		err = q.profiler.Shutdown(ctx)
+		q.profiler = nil
 	}
-	q.profiler = p
-	return q, errors.Join(p.Disable(context.Background(), exporter.KindCPU), p.Start())
+	return err
 }
 
 // Export counts the samples of a window.
-func (q *quads) Export(_ context.Context, p *exporter.Profile) error {
+func (q *profiled) Export(_ context.Context, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
@@ -55,15 +57,11 @@ func (q *quads) Export(_ context.Context, p *exporter.Profile) error {
 
 // measure returns by what the middle two of four equal pieces of work take more
 // CPU time than the others, if on with the CPU profiled.
-func (q *quads) measure(ctx context.Context, on bool) (float64, error) {
+func (q *profiled) measure(ctx context.Context, on bool) (float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var took [4]float64
 	var began time.Duration
 	for i := range took {
-		change := q.profiler.Disable
-		if on && (i == 1 || i == 2) {
-			change = q.profiler.Enable
-		}
 		if on && (i == 1 || i == 3) {
 			now, err := cpuTime()
 			if err != nil {
@@ -76,7 +74,7 @@ func (q *quads) measure(ctx context.Context, on bool) (float64, error) {
 		}
 		// What the slice before has left to export or to collect is not
 		// this one's.
-		if err := errors.Join(change(ctx, exporter.KindCPU), q.profiler.Flush(ctx)); err != nil {
+		if err := q.profile(ctx, on && (i == 1 || i == 2)); err != nil {
 			return 0, err
 		}
 		runtime.GC()

@@ -124,9 +124,6 @@ func program(text string) error {
 	for range todo.Goroutines {
 		go func() { <-stop }()
 	}
-	if err := p.Start(); err != nil {
-		return err
-	}
 	// The first looks learn what they cost. There may be too many goroutines for any.
 	for begin := time.Now(); p.Status().Wall.Rounds < 2 && time.Since(begin) < 20*time.Second; {
 		time.Sleep(time.Millisecond)

@@ -114,9 +114,6 @@ func wallShare(each time.Duration, budget float64) (before, after profiler.WallS
 	if err != nil {
 		return before, after, 0, err
 	}
-	if err := p.Start(); err != nil {
-		return before, after, 0, err
-	}
 	// The first rounds find out what a round costs.
 	<-time.After(each / 4)
 	before = p.Status().Wall

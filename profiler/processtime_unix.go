@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package wall
+package profiler
 
 import (
 	"syscall"

@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !unix && !windows
+//go:build !unix
 
-package wall
+package profiler
 
 import "time"
 
