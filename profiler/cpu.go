@@ -83,9 +83,10 @@ type cpuRun struct {
 	log     *cpulog.Log // nil if runtime/pprof reads the samples
 	start   time.Time   // of the run, or its last cut
 	once    sync.Once
-	written chan struct{} // closed by the first Write without a log
-	end     time.Time     // of a run without a log
-	profile bytes.Buffer  // without a log; whole after a later call of runtime/pprof
+	checks  sync.WaitGroup // calls of confirm
+	written chan struct{}  // closed by the first Write without a log
+	end     time.Time      // of a run without a log
+	profile bytes.Buffer   // without a log; whole after a later call of runtime/pprof
 }
 
 // openRun starts the CPU profiler. It returns nil while a CPU profile runs, ours or another.
@@ -102,7 +103,7 @@ func openRun(read cpulog.Reader) *cpuRun {
 		runtime.SetCPUProfileRate(0) // runtime/pprof calls Write
 		<-r.log.Started()
 		r.start = r.log.Start()
-		go r.confirm()
+		r.checks.Go(r.confirm)
 	}
 	return r
 }
@@ -138,6 +139,7 @@ func (r *cpuRun) running() bool {
 
 // stop ends the run if it is still on.
 func (r *cpuRun) stop() {
+	r.checks.Wait() // or the attempt of confirm would start a profile
 	if !r.running() {
 		return
 	}
@@ -279,7 +281,7 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	piece, err := r.log.Cut()
 	r.start = piece.End
 	if piece.Restarted {
-		go r.confirm()
+		r.checks.Go(r.confirm)
 	}
 	if used, ok := processTime(); ok && r == c.open {
 		switch {

@@ -56,6 +56,11 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 	case p.disabled || !slices.Contains(p.config.kinds, k):
 		return ErrNotMeasured
 	}
+	select {
+	case <-p.stop:
+		return ErrNotMeasured
+	default:
+	}
 	t := newTap(d)
 	joined := make(chan error, 1)
 	select {
