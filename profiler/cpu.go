@@ -246,7 +246,7 @@ func (c *cpu) adopt(r *cpuRun) (*exporter.Profile, error) {
 	switch {
 	case r != nil:
 		c.state = stateOwn
-		c.used, _ = processTime()
+		c.used, _ = cpulog.ProcessTime()
 	default:
 		if c.state = stateForeign; before != stateForeign {
 			c.foreign++
@@ -283,7 +283,7 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	if piece.Restarted {
 		r.checks.Go(r.confirm)
 	}
-	if used, ok := processTime(); ok && r == c.open {
+	if used, ok := cpulog.ProcessTime(); ok && r == c.open {
 		switch {
 		case piece.Samples > 0:
 			c.used = used

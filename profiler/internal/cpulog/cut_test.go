@@ -5,6 +5,7 @@ package cpulog
 
 import (
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ func funcPC(f any) uintptr { return reflect.ValueOf(f).Pointer() }
 type fakeRuntime struct {
 	records chan []uint64
 	stops   int
+	cpu     atomic.Int64 // ns
 	started bool
 }
 
@@ -48,6 +50,7 @@ func (r *fakeRuntime) read() ([]uint64, []*goruntime.LabelSet, bool) {
 // sample adds one now.
 func (r *fakeRuntime) sample() {
 	r.records <- []uint64{4, uint64(goruntime.Nanotime()), 1, uint64(funcPC(funcPC)) + 1}
+	r.cpu.Add(int64(enough))
 }
 
 // running returns a Log of a fake runtime.
@@ -56,6 +59,7 @@ func running(t *testing.T) (*Log, *fakeRuntime) {
 	r := new(fakeRuntime)
 	l := New(r.read)
 	l.setRate = r.setRate
+	l.processTime = func() (time.Duration, bool) { return time.Duration(r.cpu.Load()), true }
 	go l.Run()
 	<-l.Started()
 	return l, r
@@ -78,10 +82,11 @@ func TestCutStopsOnlyAnIdleRuntime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := running(t)
 		for range 10 {
-			<-time.After(poll - time.Millisecond)
+			<-time.After(poll)
 			r.sample()
 			synctest.Wait()
 		}
+		<-time.After(poll / 2)
 		r.sample() // before the cut, and not read yet
 		if n, restarted := cut(t, l); n != 11 || restarted {
 			t.Errorf("got %d samples, restarted %t; want 11 without", n, restarted)
@@ -91,7 +96,7 @@ func TestCutStopsOnlyAnIdleRuntime(t *testing.T) {
 			r.sample()
 			synctest.Wait()
 		}
-		<-time.After(2 * poll) // the reader blocks
+		<-time.After(2 * idle) // the reader blocks
 		if n, restarted := cut(t, l); n != 2 || !restarted {
 			t.Errorf("idle: got %d samples, restarted %t; want 2 after a stop", n, restarted)
 		}

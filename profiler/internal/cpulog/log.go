@@ -25,11 +25,14 @@ import (
 const (
 	// hz is the rate of runtime/pprof.
 	hz = 100
-	// poll is the time between two reads. A sample is 10 ms of CPU time, so a busy
-	// process has samples for each read.
-	poll = 50 * time.Millisecond
-	// patience is how long a Cut waits for the next read. The runtime blocks a read without
-	// samples until it is stopped: then the process is idle and a stop costs little.
+	// poll is the time between two reads of a process that uses CPU time. The runtime blocks
+	// a read without samples until it is stopped, so the process must have used enough for
+	// some samples since the last read. After idle the reader blocks: then a stop by something
+	// else ends it at once.
+	poll   = 50 * time.Millisecond
+	enough = 3 * time.Second / hz
+	idle   = time.Second
+	// patience is how long a Cut waits for the next read before it stops the runtime.
 	patience = 2 * poll
 )
 
@@ -44,8 +47,9 @@ type Reader func() (records []uint64, labels []*goruntime.LabelSet, eof bool)
 // each by one goroutine.
 type Log struct {
 	readProfile Reader
-	setRate     func(hz int) // runtime.SetCPUProfileRate
-	base        time.Time    // at
+	setRate     func(hz int)                 // runtime.SetCPUProfileRate
+	processTime func() (time.Duration, bool) // ProcessTime
+	base        time.Time                    // at
 	nano        int64
 	started     chan struct{} // closed when the runtime takes samples
 	ended       chan struct{} // closed when it has stopped for another reason than a Cut
@@ -75,6 +79,7 @@ func New(read Reader) *Log {
 	l := &Log{
 		readProfile: read,
 		setRate:     runtime.SetCPUProfileRate,
+		processTime: ProcessTime,
 		base:        time.Now(),
 		nano:        goruntime.Nanotime(),
 		started:     make(chan struct{}),
@@ -152,12 +157,19 @@ func (l *Log) begin() {
 // meanwhile.
 func (l *Log) wait() {
 	l.mu.Unlock()
-	timer := time.NewTimer(poll)
 	defer l.mu.Lock()
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.wake:
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	before, known := l.processTime()
+	for waited := poll; waited < idle; waited += poll {
+		select {
+		case <-ticker.C:
+		case <-l.wake:
+			return
+		}
+		if used, _ := l.processTime(); !known || used-before >= enough {
+			return
+		}
 	}
 }
 
@@ -174,10 +186,8 @@ type Piece struct {
 // Cut returns the samples since Run or the last Cut, up to now by their times. An error means
 // that samples are missing; it can come with a piece.
 //
-// The runtime continues to take samples if it has some to read. Otherwise the process is
-// idle. Then Cut stops the runtime for about 0.1 ms, because it delivers its last samples
-// only when it is stopped. A read sooner than the next poll could block in a busy process: then
-// the stop would last until Run gets a core.
+// The runtime continues to take samples while the process uses CPU time. Otherwise Cut stops
+// the runtime for about 0.1 ms, because it delivers its last samples only when it is stopped.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
 	at := goruntime.Nanotime()
@@ -199,6 +209,7 @@ func (l *Log) Cut() (Piece, error) {
 		case <-l.looked:
 		case <-timer.C:
 			late = true
+			runtime.Gosched() // the rest of this time slice may be short
 		}
 		l.mu.Lock()
 		if late && !l.over && l.readAt < at {
