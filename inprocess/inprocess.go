@@ -48,7 +48,7 @@ type Profiling struct {
 	counters []iter.Seq2[string, uint64] // of AddCounters
 }
 
-// Start starts to profile CPU and heap, and to keep the newest profiles and the
+// Start starts to profile CPU, heap and wall time, and to keep the newest profiles and the
 // spans of tp in memory. tp may be nil in a program without OpenTelemetry, for work
 // with profile_id labels of its own. A nil pointer in tp is reported through otel.Handle.
 //

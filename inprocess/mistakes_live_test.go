@@ -423,13 +423,6 @@ var mistakes = []mistake{
 		run: func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap)) },
 	},
 	{
-		what: "every kind is switched off", id: "cpu-not-measured",
-		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap))
-			must(profiling.Profiler().Disable(p, exporter.KindHeap))
-		},
-	},
-	{
 		what: "SPANPROF_DISABLED is set", id: "disabled-by-environment", variable: "SPANPROF_DISABLED",
 		run: func(p *program) { p.start(wrapped()) },
 	},

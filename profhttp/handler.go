@@ -60,7 +60,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	serve, isNamed := h.named[name]
-	// A program's own profiles may have names with slashes, which begin with an import path and
+	// The name of a program's own profile may have slashes. It begins with an import path and
 	// may end in one of our names.
 	for path, more := beyond(r), true; more; _, path, more = strings.Cut(path, "/") {
 		if isNamed && path == name {

@@ -137,16 +137,23 @@ func (r *cpuRun) running() bool {
 	}
 }
 
-// stop ends the run if it is still on.
+// stop ends the run if it is still on. An attempt to start a profile comes first. It waits for a
+// stop that is under way, and fails only if a profile is running. That is ours if our run is on.
 func (r *cpuRun) stop() {
 	r.checks.Wait() // or the attempt of confirm would start a profile
-	if !r.running() {
+	for r.running() {
+		if probe := openRun(nil); probe != nil {
+			r = probe // the program has just stopped ours
+			continue
+		}
+		if r.running() {
+			if r.log != nil {
+				r.log.Close()
+			}
+			pprof.StopCPUProfile()
+		}
 		return
 	}
-	if r.log != nil {
-		r.log.Stop()
-	}
-	pprof.StopCPUProfile()
 }
 
 // confirmLimit is how long an attempt to start a profile may take while ours is on. It fails

@@ -318,7 +318,7 @@ func TestSlowStop(t *testing.T) {
 		t.Run(fmt.Sprint(inTime), func(t *testing.T) {
 			release := stopSlowly(t)
 			rec := new(exportertest.Recorder)
-			p, err := profiler.New(rec, profiler.WithPatience(50*time.Millisecond), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
+			p, err := profiler.New(rec, profiler.WithPatience(500*time.Millisecond), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,8 +19,8 @@ import (
 
 var _ sampler = (*delta)(nil)
 
-// delta takes the difference between two profiles of heap, mutex or block, which the runtime
-// counts from the start of the process.
+// delta takes the difference between two profiles of heap, mutex or block. The runtime counts
+// from the start of the process.
 type delta struct {
 	kind     exporter.Kind
 	resource *resource.Resource

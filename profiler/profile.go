@@ -23,25 +23,23 @@ var (
 	// ErrNotMeasured is returned by Profile for a kind that the Profiler does not measure
 	// now.
 	ErrNotMeasured = errors.New("profiler: kind is not measured")
-	// ErrUnknownKind is returned by New for a kind that does not exist, and by Profile for
-	// all kinds except CPU and wall.
+	// ErrUnknownKind is returned by New for a kind that does not exist. Profile returns it
+	// for all kinds except CPU and wall.
 	ErrUnknownKind = errors.New("profiler: wrong kind")
 )
 
-// Profile writes what a kind measures in the next d to w, in the pprof format, and returns
-// when that is done. The runtime allows one CPU profile at a time, so handlers and the
+// Profile writes the profile of a kind in the next d to w, in the pprof format. The runtime allows one CPU profile at a time, so handlers and the
 // program's own code use Profile: it shares the samples of the Profiler's windows. Any number
 // of calls may run at once. The windows lack nothing because of them.
 //
 // A CPU profile has the samples with times in d, to within the time between two samples,
 // 10 ms. The runtime continues to take samples, except at the end of a call in an idle
-// process: there it stops for about 0.1 ms. If [Status].CPU reports samples without times,
-// and for wall time, the ends of calls are at least a second apart and shared. Then the
-// profile begins at most a second before the call. It ends at most a second (for d below 5 s:
+// process: there it stops for about 0.1 ms. For samples without times, see [Status].CPU,
+// and for wall time, the ends of calls are shared, at least a second apart. Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
 // a fifth of d) before d is over, or up to a second after.
 //
-// The profile is shorter, without an error, if the Profiler is shut down meanwhile, or if the
-// program takes the CPU profiler away. Its duration is that of the samples.
+// The profile is shorter, without an error, if the Profiler is shut down meanwhile. So it is if
+// the program takes the CPU profiler away. Its duration is the measured time.
 //
 // Profile returns ErrCPUInUse, ErrNotMeasured or ErrUnknownKind, ctx's error if it ends
 // first, or an error of w. It writes nothing before the profile is whole.

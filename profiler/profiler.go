@@ -122,8 +122,8 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 // reason. The loss goes to otel.Handle too, when it happens, and is counted in Status. The
 // error handler may call Flush and Shutdown; an exporter may not.
 //
-// Each end of a window makes a profile, so Flush is for tests and for people in front of a
-// page, not for a loop. It does nothing if profiling is disabled by the environment.
+// Each end of a window makes a profile. So Flush is for tests and for people in front of a
+// page. It does nothing if profiling is disabled by the environment.
 func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case <-p.stop:

@@ -30,7 +30,7 @@ type Stack struct {
 	Goroutines int
 }
 
-// Frame is a function on a stack. Its Line is that of the call or the present line.
+// Frame is a function on a stack. Line is the line of its call, or the present line.
 type Frame struct {
 	Function, File string
 	Line           int

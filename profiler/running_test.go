@@ -23,7 +23,7 @@ import (
 //go:noinline
 func waitFor(stop <-chan struct{}) { <-stop }
 
-// The goroutines of an open local root are listed, and those of a label from pprof.Do.
+// The goroutines of an open local root and of a label from pprof.Do are listed.
 func TestRunning(t *testing.T) {
 	if err := goruntime.Unknown(); err != nil {
 		t.Skip(err)

@@ -125,9 +125,6 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
 		await(t, func() bool { return p.Status().CPU == "profiling" })
 		if err := p.Shutdown(t.Context()); err != nil {
 			t.Error(err)

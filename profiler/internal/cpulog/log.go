@@ -1,13 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cpulog reads the CPU samples of the process from the runtime, each with its time,
-// and makes profiles of them without runtime/pprof. A cut at any time returns the samples
+// Package cpulog reads the CPU samples of the process, each with its time, from the runtime.
+// It makes profiles of them without runtime/pprof. A cut at any time returns the samples
 // before it. The runtime continues to take samples in most cases.
 package cpulog
 
-// For developers: log.go has the life of a Log, records.go the form of the runtime's records,
-// part.go counts samples, and profile.go makes a profile of them.
+// For developers: log.go has the life of a Log, and records.go the form of the runtime's
+// records. part.go counts samples, and profile.go makes a profile of them.
 
 import (
 	"errors"
@@ -26,12 +26,11 @@ const (
 	// hz is the rate of runtime/pprof.
 	hz = 100
 	// poll is the time between two reads of a process that uses CPU time. The runtime blocks
-	// a read without samples until it is stopped, so the process must have used enough for
-	// some samples since the last read. After idle the reader blocks: then a stop by something
-	// else ends it at once.
+	// a read without samples until it is stopped. So a read needs enough CPU time since the
+	// last one. After idle the reader blocks: then a stop by something else ends it at once.
 	poll   = 50 * time.Millisecond
 	enough = 3 * time.Second / hz
-	idle   = time.Second
+	idle   = 4 * poll
 	// patience is how long a Cut waits for the next read before it stops the runtime.
 	patience = 2 * poll
 )
@@ -67,7 +66,7 @@ type Log struct {
 	reading bool  // Run is inside readProfile, and nobody else may call it
 	restart bool  // a Cut has stopped the runtime; Run starts it again
 	header  bool  // the next record is the header
-	closing bool  // Stop was called
+	closing bool  // Close or Stop was called
 	over    bool  // ended is closed
 	readAt  int64 // all samples before this nanotime are counted
 }
@@ -141,7 +140,7 @@ func (l *Log) Run() {
 		if l.over {
 			return
 		}
-		if !eof && !l.restart {
+		if !eof && !l.restart && !l.closing {
 			l.wait()
 		}
 	}
@@ -254,6 +253,14 @@ func (l *Log) stopAndStart() {
 	l.begin()
 	l.restart = false
 	l.readAt = goruntime.Nanotime()
+}
+
+// Close makes Run read at once. The caller stops the CPU profile afterwards.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closing = true
+	signal(l.wake)
 }
 
 // Stop ends Run.
