@@ -48,8 +48,8 @@ type Profiling struct {
 	counters []iter.Seq2[string, uint64] // of AddCounters
 }
 
-// Start starts to profile CPU, heap and wall time, and to keep the newest profiles and the
-// spans of tp in memory. tp may be nil in a program without OpenTelemetry, for work
+// Start profiles CPU, heap and wall time. It keeps the newest profiles and the spans of tp
+// in memory. tp may be nil in a program without OpenTelemetry, for work
 // with profile_id labels of its own. A nil pointer in tp is reported through otel.Handle.
 //
 // A process has one CPU profiler, so one call to Start is enough: a second Start gets no
