@@ -72,13 +72,13 @@ func publicError(why error) error {
 // cpuRun is one profile of runtime/pprof, and its writer.
 //
 // With a log the samples are read inside the first Write. runtime/pprof writes when its own
-// samples have ended, and then waits for Write. So its samples are ended at once, and those
-// of the log begin inside Write. runtime/pprof holds the CPU profiler for us meanwhile. If
+// samples have ended, and then waits for Write. So its samples are ended at once, and the log's
+// samples begin inside Write. runtime/pprof holds the CPU profiler for us meanwhile. If
 // anybody stops the profile, the log ends, and Write returns. So while Write has not
 // returned, the running profile is ours.
 //
-// To take samples before runtime/pprof does would print a line on stderr
-// (https://go.dev/issue/42502), and a profile of the program would have two readers.
+// To take samples before runtime/pprof would print a line on stderr
+// (https://go.dev/issue/42502). A profile of the program would then have two readers.
 type cpuRun struct {
 	log     *cpulog.Log // nil if runtime/pprof reads the samples
 	start   time.Time   // of the run, or its last cut
@@ -388,8 +388,7 @@ func (c *cpu) opened() time.Time {
 	return c.open.start
 }
 
-// apart is the least time between two cuts: that of one sample, or more if a cut stops the
-// profile.
+// apart is the least time between two cuts: 10 ms, or more if a cut stops the profile.
 func (c *cpu) apart() time.Duration {
 	if c.public != nil {
 		return time.Second

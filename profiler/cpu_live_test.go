@@ -230,8 +230,8 @@ func (o *owned) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A program starts and stops profiles of its own, and sometimes ours. We end none of its
-// profiles, and no StopCPUProfile hangs.
+// A program starts and stops profiles of its own, and sometimes ours. Its profiles are not ended
+// by us, and StopCPUProfile does not hang.
 func TestForeignProfilesAreNeverEnded(t *testing.T) {
 	for name, way := range bothWays() {
 		for _, careless := range []bool{false, true} {

@@ -49,8 +49,8 @@
 // the samples, without times. Then samples after the end of a span count for it, and each end
 // of a window stops the profile: for about 20 ms, and longer if all cores are busy.
 //
-// Windows of one kind do not overlap. Apart from Flush they end on a grid with a random phase,
-// so that programs that start together do not export together.
+// Windows of one kind do not overlap. Apart from Flush they end on a grid with a random phase.
+// So programs that start together do not export together.
 //
 // # The process has one CPU profiler
 //
@@ -72,9 +72,9 @@
 //
 // # Wall time
 //
-// A round looks at the stacks of all goroutines, and counts those with one of the labels
-// span_id, profile_id and span_name: for half of the time since the round before and half of
-// the time until the next. So the error of a span's wall time is up to the time between two
+// A round looks at the stacks of all goroutines. A goroutine with the label span_id, profile_id
+// or span_name counts. It has half of the time since the round before, and half of the time
+// until the next. So the error of a span's wall time is up to the time between two
 // rounds. The leaf of a waiting goroutine is what it waits for: runtime.chanrecv,
 // runtime.selectgo, time.Sleep, runtime.netpollblock, a system call.
 //
@@ -88,8 +88,8 @@
 //
 // A time between rounds counts at most three times its plan. The rest is unwatched: the process
 // was stopped or suspended, or waited for a CPU. It is in no profile. Neither is a window
-// without a round. [WallStatus] has the sum, and a comment of each profile has the gaps and the
-// times between rounds, from which the viewer estimates errors.
+// without a round. [WallStatus] has the sum. A comment of each profile has the gaps and the
+// times between rounds. The viewer estimates errors from them.
 //
 // # Limits
 //

@@ -38,7 +38,7 @@ func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 // For a minute the destination blocks: the windows wait while there is room, the others are
 // counted as lost, and one error is reported.
 func TestExporterThatBlocks(t *testing.T) {
-	reports := hear(t, "too slow")
+	count := reports(t, "too slow")
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rec := new(exportertest.Recorder)
@@ -50,7 +50,7 @@ func TestExporterThatBlocks(t *testing.T) {
 			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
 		}
 		synctest.Wait()
-		if n := reports(); n != 1 {
+		if n := count(); n != 1 {
 			t.Errorf("%d reports that the exporter is too slow, want 1", n)
 		}
 

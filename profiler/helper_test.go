@@ -60,8 +60,8 @@ func shutdown(t *testing.T, p *profiler.Profiler) {
 	}
 }
 
-// hear returns how often an error with text was reported.
-func hear(t *testing.T, text string) (times func() int64) {
+// reports returns how often an error with text was reported.
+func reports(t *testing.T, text string) (times func() int64) {
 	t.Helper()
 	var n atomic.Int64
 	reporttest.Handle(t, func(err error) { n.Add(int64(strings.Count(err.Error(), text))) })

@@ -90,7 +90,7 @@ func TestMetricsOfStatus(t *testing.T) {
 	}
 }
 
-// faulty is an exporter whose Exports fail in turn, until it hangs.
+// faulty is an exporter. Each second Export fails, until one hangs.
 type faulty struct {
 	exportertest.Recorder
 	calls int

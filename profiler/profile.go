@@ -34,9 +34,8 @@ var (
 //
 // A CPU profile has the samples with times in d, to within the time between two samples,
 // 10 ms. The runtime continues to take samples, except at the end of a call in an idle
-// process: there it stops for about 0.1 ms. The ends of
-// calls are shared, at least a second apart, for wall time and for samples without times (see
-// [Status].CPU). Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
+// process: there it stops for about 0.1 ms. For wall time, and samples without times (see
+// [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
 // a fifth of d) before d is over, or up to a second after.
 //
 // The profile is shorter, without an error, if the Profiler is shut down meanwhile. So it is if

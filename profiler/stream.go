@@ -25,9 +25,8 @@ type sampler interface {
 	stop() (*exporter.Profile, error)
 }
 
-// stream is the measurement of one kind, cut into pieces. The pieces between two ends of
-// windows are the window's profile, and those of a caller of Profile are the caller's: both
-// have the same samples. Only the loop uses it.
+// stream is the measurement of one kind, cut into pieces. The pieces between two ends of windows
+// are the window's profile. A caller of Profile has its own pieces: both have the same samples. Only the loop uses it.
 type stream struct {
 	kind    exporter.Kind
 	sampler sampler

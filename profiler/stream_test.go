@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// counter is a sampler whose pieces have one sample, of value 1, 2, 4 and so on:
+// counter is a sampler. Its pieces have one sample, of value 1, 2, 4 and so on:
 // sums tell which pieces are in them.
 type counter struct {
 	next   int64
@@ -114,7 +114,7 @@ func TestStreamSharesEdges(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := read(ctx, s, 2*time.Second)
 
-		at(3 * time.Second) // piece 1: gone is due, but for slack
+		at(3 * time.Second) // piece 1: gone is not due yet
 		if due, ok := s.due(); !ok || due.Sub(begin) != 7*time.Second {
 			t.Errorf("next edge after %v, want 7s", due.Sub(begin))
 		}
@@ -150,8 +150,7 @@ func TestStreamSharesEdges(t *testing.T) {
 	})
 }
 
-// Whoever asks while the next piece is open already, and the last one is not yet known,
-// learns when the window began.
+// The window began with its first piece, also after later cuts.
 func TestStreamBeganAsItsFirstPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stream{sampler: new(counter), apart: second}

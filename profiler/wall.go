@@ -40,8 +40,8 @@ type WallStatus struct {
 	// did not allow.
 	Rounds, RoundsSkipped uint64
 	// Unwatched is time between rounds that is in no profile: the part beyond three times the
-	// planned interval, while the process was stopped, suspended or without a CPU, and windows
-	// without a round.
+	// planned interval, and windows without a round. The process was stopped or suspended, or
+	// waited for a CPU.
 	Unwatched time.Duration
 	// Samples is the number of goroutines that rounds have found with the labels of a span,
 	// each time counted. SamplesDropped is the number of samples that are in no profile

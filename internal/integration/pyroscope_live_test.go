@@ -88,8 +88,7 @@ func TestPyroscopeGo(t *testing.T) {
 }
 
 // cpuInUse reports whether a CPU profile is running. It starts none to find out:
-// that of somebody who wants one just then would be refused, and pyroscope-go
-// tries again only after its UploadRate.
+// pyroscope-go would be refused just then, and it tries again only after its UploadRate.
 func cpuInUse() bool {
 	var stacks strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {

@@ -57,8 +57,7 @@ var losses = []loss{
 // one is one profile by runtime/pprof.
 func one(ctx context.Context, l load) (result, error) { return byHand(ctx, time.Hour, l) }
 
-// printLoss compares the CPU time that samples stand for with what the system
-// says that the process took. Ends of windows show in what they lose beyond one
+// printLoss compares the CPU time of samples with the CPU time of the process. Ends of windows show in what they lose beyond one
 // long profile of the same load in the same round; windows of 1 s have ten times as many.
 func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) error {
 	losses, err := chosen(rows)
@@ -99,8 +98,8 @@ func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) er
 	return nil
 }
 
-// chosen returns the losses whose names have one of the texts in rows, with what they are
-// held against.
+// chosen returns the losses with one of the texts in rows in their names. It adds the one
+// profile of each load.
 func chosen(rows string) ([]loss, error) {
 	var found []loss
 	first, has := 0, -1

@@ -38,11 +38,9 @@ const (
 // made a profile, parsed and kept.
 //
 // Samples are measured by the same work without, with, with and without them, again
-// and again: what grows or shrinks evenly meanwhile cancels. Each time there is
-// one without any, whose figure should be zero: what it is not, the method does not
-// see. The collector is off meanwhile and runs in between, because
-// whether one of its rounds falls into a slice makes more difference than what
-// is measured.
+// and again: what grows or shrinks evenly meanwhile cancels. Each time there is one without any.
+// Its figure should be zero: the rest is an error of the method. The collector is off meanwhile
+// and runs in between: one of its rounds costs more than the samples.
 func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	// A service's heap.
 	ballast := make([]byte, 128<<20)

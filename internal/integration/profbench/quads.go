@@ -18,8 +18,7 @@ import (
 // window has that once, so it belongs to the window's end, not to the samples.
 const settle = 200 * time.Millisecond
 
-// profiled does the same work four times in a row, again and again, and counts the
-// samples that were taken meanwhile.
+// profiled does the same work four times in a row, again and again, and counts the samples.
 type profiled struct {
 	exportertest.Recorder
 
@@ -55,8 +54,8 @@ func (q *profiled) Export(_ context.Context, p *exporter.Profile) error {
 	return nil
 }
 
-// measure returns by what the middle two of four equal pieces of work take more
-// CPU time than the others, if on with the CPU profiled.
+// measure returns the CPU time that the middle two of four equal pieces of work take beyond the
+// others. They are profiled if on is true.
 func (q *profiled) measure(ctx context.Context, on bool) (float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var took [4]float64

@@ -14,8 +14,8 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
-// lost is the only address in stacks of samples for which the runtime had no room. The
-// function is the one that runtime/pprof reports them under.
+// lost is the only address in stacks of samples for which the runtime had no room.
+// runtime/pprof reports them under the same function.
 const lost = 0
 
 var lostFrame = []goruntime.Frame{{Function: "runtime/pprof.lostProfileEvent"}}
@@ -68,7 +68,7 @@ func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 	return built, times
 }
 
-// labels returns those of a set, in a map for all its samples.
+// labels returns the labels of a set, in a map for all its samples.
 func (b *builder) labels(set labelled) map[string][]string {
 	m, ok := b.labelSets[set]
 	if !ok {

@@ -55,7 +55,7 @@ func sum(samples []*profile.Sample) (count int64, d time.Duration) {
 // time is played: how many there are then depends on no chance.
 func repeatable(s *Sampler) { s.pacer.random = rand.New(rand.NewPCG(1, 2)).Float64 }
 
-// stopped ends a Sampler whose last window is of no interest.
+// stopped ends a Sampler and discards its last window.
 func stopped(t *testing.T, s *Sampler) {
 	t.Helper()
 	if _, err := s.Stop(); err != nil {

@@ -16,22 +16,21 @@ const (
 	firstInterval = time.Second
 	// reserve is for how long the budget can be saved, unless one round needs more. The
 	// savings and the income of a minute are at most one and a half times its budget. The rest
-	// to twice the budget is for rounds that cost more than predicted, by up to half a
-	// minute's budget together.
+	// to twice the budget is for rounds that cost more than predicted.
 	reserve = 30 * time.Second
 	// maxSaving is for how long the budget is saved for one round at most. With a hundredth
 	// of a core that is a round of 6 s, of some millions of goroutines.
 	maxSaving = 10 * time.Minute
 	// pace is the planned part of the budget. The rest is a reserve for expensive rounds.
 	pace = 0.9
-	// priorFactor is how many times too high a source's priorCost may be. Rounds are not
-	// given up because of a guess, unless a guess of this part of it is too high as well.
+	// priorFactor is how many times too high a source's priorCost may be. A guess gives up
+	// rounds only if this part of it is too high as well.
 	priorFactor = 3
 	// overhead is the cost of a round besides the goroutines, as a number of goroutines.
 	overhead = 50
 	// waking is the cost of a round outside of it: a timer wakes a thread, and the runtime
-	// starts threads that look for work. It cannot be separated from the program's work, so
-	// this is the value of an otherwise idle process on a virtual machine: 110 to 150 us.
+	// starts threads that look for work. It cannot be separated from the program's work. An
+	// otherwise idle process on a virtual machine had 110 to 150 us.
 	waking = 150 * time.Microsecond
 )
 
@@ -42,7 +41,7 @@ type pacer struct {
 	random func() float64
 
 	// mean is the cost of a round for each goroutine in ns, for the time between rounds.
-	// high is that of expensive rounds, which must have been saved.
+	// high is the cost of expensive rounds, which must have been saved.
 	mean, high float64
 	learned    bool // they are measured, and no guess
 
@@ -61,8 +60,8 @@ func newPacer(budget, unit float64, now time.Time) *pacer {
 	return p
 }
 
-// restart begins a new interval. Its length varies by half to either side, so that rounds do
-// not run in step with regular work of the program.
+// restart begins a new interval. Its length varies by half to either side. So rounds do not run
+// in step with the program.
 func (p *pacer) restart(now time.Time) {
 	p.last = now
 	p.factor = 0.5 + p.random()
@@ -135,7 +134,7 @@ func (p *pacer) learn(n int, cost time.Duration) {
 }
 
 // earn adds the budget since its last call. A little more than the cost of a round with n
-// goroutines can always be saved, so that there is one at all.
+// goroutines can always be saved.
 func (p *pacer) earn(now time.Time, n int) {
 	p.credit += p.budget * float64(now.Sub(p.at))
 	most := max(float64(reserve)*p.budget, min(1.1*cost(p.high, n), float64(maxSaving)*p.budget))

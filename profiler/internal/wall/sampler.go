@@ -252,8 +252,8 @@ func (s *Sampler) add(now time.Time, n int) (unwatched time.Duration) {
 // Rotate returns the profile of the samples since Start or the last Rotate. The error, which
 // can come with a profile, is that rounds have failed or are rare.
 //
-// The time after the last round counts for it, so that a goroutine that was there all the
-// time has all of it. Rotate takes a round if there was none and the budget allows it. All
+// The time after the last round counts for it. So a goroutine that was there all the time has
+// all of it. Rotate takes a round if there was none and the budget allows it. All
 // time of a window without a round is unwatched.
 func (s *Sampler) Rotate() (*profile.Profile, error) {
 	s.mu.Lock()

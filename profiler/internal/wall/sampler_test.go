@@ -83,8 +83,8 @@ func TestShortSpansAreRightOnAverage(t *testing.T) {
 	})
 }
 
-// TestBudgetHolds plays 20 minutes with ever other numbers of goroutines, whose
-// cost is known to the test alone.
+// TestBudgetHolds plays 20 minutes with varying numbers of goroutines. Only the test has their
+// cost.
 func TestBudgetHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and of one goroutine")
@@ -150,8 +150,8 @@ func TestBudgetHolds(t *testing.T) {
 					if st := s.Stats(); st.CPU != total || st.Rounds != uint64(len(all)) || st.Skipped == 0 {
 						t.Errorf("%+v, want %d rounds of %v and some skipped", st, len(all), total)
 					}
-					// Half of the time there are so few that not all is
-					// needed, and a seventh so many that nothing can be done.
+					// Half of the time there are few goroutines, and a seventh of it far too
+					// many.
 					if least := time.Duration(budget / 5 * float64(length)); total < least && len(all) < int(length/minInterval)/4 {
 						t.Errorf("all took %v in %d rounds, want at least %v", total, len(all), least)
 					}
@@ -221,8 +221,7 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 	})
 }
 
-// variedSource finds n goroutines, none of which is like another. Its frames are
-// those of no function.
+// variedSource finds n different goroutines. Its frames have no function.
 type variedSource struct {
 	emptySource
 	n     int
@@ -246,8 +245,8 @@ func (emptySource) visit(func([]uintptr, []label, int64)) {}
 func (emptySource) split([]uintptr) int                   { return 1 }
 func (emptySource) frames([]uintptr) []frame              { return nil }
 
-// TestManyGoroutinesFromTheStart: how dear rounds are is found out, even where the
-// guess that there is at first could never be paid for.
+// TestManyGoroutinesFromTheStart: the cost of rounds is measured, even if the budget never
+// allows the first guess.
 func TestManyGoroutinesFromTheStart(t *testing.T) {
 	for _, test := range []struct {
 		n, each, prior int
@@ -275,7 +274,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 				var told []error
 				for range 10 {
 					time.Sleep(time.Minute)
-					s.mu.Lock() // as Rotate does, whose cost here is that of a round
+					s.mu.Lock() // as in Rotate
 					told = append(told, s.err)
 					s.err = nil
 					s.mu.Unlock()
@@ -322,7 +321,7 @@ func TestFailedRoundsAreTold(t *testing.T) {
 		if !errors.Is(err, errFailing) || p == nil {
 			t.Errorf("Rotate returns %v, %v, want the profile of the first second and the error", p, err)
 		}
-		// Nothing says that it was not there any more.
+		// It may still be there.
 		if _, got := sum(samplesOf(p, "all")); got != 2*time.Second {
 			t.Errorf("the samples make %v, want 2s", got)
 		}

@@ -35,8 +35,8 @@ type source interface {
 	// visit calls found for goroutines that the last look found with a span's labels. It may
 	// sum equal ones to a count. The slices must not be changed, and may be kept.
 	visit(found func(stack []uintptr, labels []label, count int64))
-	// split returns how many addresses at the leaf of a stack from visit, which is not
-	// empty, are one location of a profile.
+	// split returns how many addresses at the leaf of a stack are one location of a profile. The
+	// stack is not empty.
 	split(stack []uintptr) int
 	// frames returns the functions of a location, the innermost first, without silent ones.
 	frames(location []uintptr) []frame

@@ -93,8 +93,8 @@ func (t *table) complete() {
 	t.now, t.last = t.last[:0], t.now
 }
 
-// share counts the time since the last complete round: half of it for the places of that
-// round, half for those of the round that is not complete. So a span that begins or ends
+// share counts the time since the last complete round: half of it for the places of that round,
+// half for the round that is not complete. So a span that begins or ends
 // between the two has its real time on average. The first round has all of the time.
 func (t *table) share(d time.Duration) {
 	if t.rounds > 0 {
