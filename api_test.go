@@ -21,29 +21,35 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of the public names")
 
-// TestPublicNames compares the public names with testdata/api.txt.
+// TestPublicNames compares the public names of each package with a golden file.
 func TestPublicNames(t *testing.T) {
-	const golden = "testdata/api.txt"
-	got := publicNames(t)
-	if *update {
-		if err := os.WriteFile(golden, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+	for dir, golden := range map[string]string{
+		".":         "testdata/api.txt",
+		"profiler":  "testdata/api-profiler.txt",
+		"profhttp":  "testdata/api-profhttp.txt",
+		"inprocess": "testdata/api-inprocess.txt",
+	} {
+		got := publicNames(t, dir)
+		if *update {
+			if err := os.WriteFile(golden, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(golden)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("public names (-want +got), for a wanted change run go test -run TestPublicNames -update:\n%s", diff)
+		want := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("public names of %s (-want +got), for a wanted change run go test -run TestPublicNames -update:\n%s", dir, diff)
+		}
 	}
 }
 
-// publicNames returns a line for each, sorted.
-func publicNames(t *testing.T) []string {
+// publicNames returns a line for each name of the package in dir, sorted.
+func publicNames(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

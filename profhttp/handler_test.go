@@ -11,15 +11,12 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
-
-const endless = time.Hour
 
 // serve returns the URL of a server of p under a prefix.
 func serve(t *testing.T, p *profiler.Profiler) string {

@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"runtime"
 	"slices"
 	"time"
 
@@ -26,14 +27,10 @@ type Root struct {
 
 // Stack is a place with some goroutines of a Root.
 type Stack struct {
-	Frames     []Frame // the innermost first, without the runtime's functions of waiting
+	// Frames are the functions, the innermost first, without the runtime's functions of
+	// waiting. Only Function, File and Line are set.
+	Frames     []runtime.Frame
 	Goroutines int
-}
-
-// Frame is a function on a stack. Line is the line of its call, or the present line.
-type Frame struct {
-	Function, File string
-	Line           int
 }
 
 // maxStacks bounds the stacks of one Root.
@@ -91,7 +88,7 @@ func value(set *goruntime.LabelSet, keys ...string) string {
 }
 
 // add counts a goroutine.
-func (r *Root) add(frames []Frame) {
+func (r *Root) add(frames []runtime.Frame) {
 	i := slices.IndexFunc(r.Stacks, func(s Stack) bool { return slices.Equal(s.Frames, frames) })
 	switch {
 	case i >= 0:
@@ -101,14 +98,14 @@ func (r *Root) add(frames []Frame) {
 	}
 }
 
-func framesOf(symbols *goruntime.Symbols, stack []uintptr) (frames []Frame) {
+func framesOf(symbols *goruntime.Symbols, stack []uintptr) (frames []runtime.Frame) {
 	for len(stack) > 0 {
 		n := symbols.Split(stack)
 		for _, f := range symbols.Frames(stack[:n]) {
 			switch f.Function {
 			case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
 			default:
-				frames = append(frames, Frame{f.Function, f.File, int(f.Line)})
+				frames = append(frames, runtime.Frame{Function: f.Function, File: f.File, Line: int(f.Line)})
 			}
 		}
 		stack = stack[n:]

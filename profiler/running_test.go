@@ -5,6 +5,7 @@ package profiler_test
 
 import (
 	"context"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func TestRunning(t *testing.T) {
 			t.Fatalf("got %+v, want the open span", got)
 		}
 		i := slices.IndexFunc(got.Stacks, func(s profiler.Stack) bool {
-			return slices.ContainsFunc(s.Frames, func(f profiler.Frame) bool { return strings.HasSuffix(f.Function, ".waitFor") })
+			return slices.ContainsFunc(s.Frames, func(f runtime.Frame) bool { return strings.HasSuffix(f.Function, ".waitFor") })
 		})
 		if i < 0 || got.Stacks[i].Goroutines != 3 || got.Stacks[i].Frames[0].Function != "runtime.chanrecv" {
 			t.Errorf("got stacks %+v, want 3 goroutines that wait", got.Stacks)
