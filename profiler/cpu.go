@@ -161,11 +161,16 @@ func (r *cpuRun) stop() {
 const confirmLimit = time.Second
 
 // confirm ends the run if something else called StopCPUProfile just while the log had
-// stopped the runtime. That call could not stop the log, and would wait for it.
+// stopped the runtime. That call could not stop the log, and would wait for it. After the end the
+// running profile may be the program's, so confirm stops its own attempt only.
 func (r *cpuRun) confirm() {
 	goruntime.ClearLabels()
-	tried := make(chan *cpuRun, 1)
-	go func() { tried <- openRun(nil) }()
+	trying, tried := make(chan struct{}), make(chan *cpuRun, 1)
+	go func() {
+		close(trying)
+		tried <- openRun(nil)
+	}()
+	<-trying
 	timer := time.NewTimer(confirmLimit)
 	defer timer.Stop()
 	var probe *cpuRun
@@ -173,9 +178,7 @@ func (r *cpuRun) confirm() {
 	case probe = <-tried:
 	case <-timer.C:
 		r.log.Stop()
-		if probe = <-tried; probe == nil {
-			pprof.StopCPUProfile() // the attempt was just slow, and the profile is ours
-		}
+		probe = <-tried
 	}
 	if probe != nil { // the program has stopped ours
 		probe.stop()

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Wallbench prints the rounds of the profiler's wall kind, and their share of a core, at 100,
-// 1000 and 10,000 goroutines. fgprof, with 99 rounds a second, is beside it.
+// Wallbench prints the rounds of the kind wall, and their share of a core, at 100 to 10,000
+// goroutines. fgprof, with 99 rounds a second, is beside it.
 //
 // All goroutines wait, each in a span of its own, which is the dearest there is:
 // no two samples are the same. The share of a core is measured for the whole process, which does
