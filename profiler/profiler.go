@@ -134,43 +134,29 @@ func (p *Profiler) Flush(ctx context.Context) error {
 		return nil
 	}
 	rotated := make(chan struct{})
-	for _, step := range []func() bool{
-		func() bool {
-			select {
-			case p.flushes <- rotated:
-				return true
-			case <-p.done:
-			case <-ctx.Done():
-			}
-			return false
-		},
-		func() bool {
-			select {
-			case <-rotated:
-				return true
-			case <-p.done:
-			case <-ctx.Done():
-			}
-			return false
-		},
-	} {
-		if step() {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	select {
+	case p.flushes <- rotated:
+	case <-p.done:
 		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	if err := p.lanes.ForceFlush(ctx); err != nil {
-		select {
-		case <-p.stop:
+	select {
+	case <-rotated:
+	case <-p.done:
+		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := p.lanes.ForceFlush(ctx)
+	select {
+	case <-p.stop:
+		if err != nil {
 			return ErrShutdown
-		default:
-			return err
 		}
+	default:
 	}
-	return nil
+	return err
 }
 
 // Shutdown closes the open windows, exports them and shuts the exporter down. It returns the
