@@ -67,6 +67,9 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("cpu-profile-of-others", Wrong, never, waits && p.CPUForeign > 0,
 		fmt.Sprintf("No CPU window is open: %s. That has happened %s.", p.CPU, count(p.CPUForeign, "time")),
 		"Look for pprof.StartCPUProfile and pprof.StopCPUProfile in the program and its libraries. Share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
+	check("cpu-profile-stopped-by-others", Note, never, !waits && p.Profilers < 2 && p.CPUForeign > 0,
+		fmt.Sprintf("Something else in this process had the CPU profiler or stopped the profile, %s so far.", count(p.CPUForeign, "time")),
+		"Look for pprof.StopCPUProfile in the program and its libraries: it stops the profile of any owner.")
 	check("cpu-profile-waits", Note, never, waits && p.CPUForeign == 0,
 		fmt.Sprintf("0 CPU windows are open: %s.", p.CPU),
 		"Wait, and look again.")

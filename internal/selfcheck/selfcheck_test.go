@@ -47,7 +47,7 @@ func run(f *selfcheck.Facts) []selfcheck.Finding {
 
 func TestHealthy(t *testing.T) {
 	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
-		if found, n := selfcheck.Run(f); len(found) > 0 || n != 30 {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 31 {
 			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
 	}
@@ -114,7 +114,7 @@ func TestFindings(t *testing.T) {
 			f.Profiler.Profilers, f.Profiler.CPUStart, f.Profiler.CPUForeign = 2, time.Time{}, 1
 		}, "!!second-profiler"},
 		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-of-others"},
-		"a foreign profile before":  {func(f *selfcheck.Facts) { f.Profiler.CPUForeign = 1 }, ""},
+		"a foreign profile before":  {func(f *selfcheck.Facts) { f.Profiler.CPUForeign = 1 }, "cpu-profile-stopped-by-others"},
 		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
 		"no CPU":                    {func(f *selfcheck.Facts) { f.Profiler.Kinds = f.Profiler.Kinds[1:] }, "cpu-not-measured"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},

@@ -20,8 +20,6 @@ const settle = 200 * time.Millisecond
 
 // profiled does the same work four times in a row, again and again, and counts the samples.
 type profiled struct {
-	exportertest.Recorder
-
 	work     func() error
 	profiler *profiler.Profiler
 	samples  int64
@@ -32,7 +30,7 @@ type profiled struct {
 func (q *profiled) profile(ctx context.Context, on bool) (err error) {
 	switch {
 	case on && q.profiler == nil:
-		q.profiler, err = profiler.New(q, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+		q.profiler, err = profiler.New(&counting{of: q}, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
 	case on:
 		err = q.profiler.Flush(ctx)
 	case q.profiler != nil:
@@ -42,14 +40,21 @@ func (q *profiled) profile(ctx context.Context, on bool) (err error) {
 	return err
 }
 
+// counting is an exporter that counts samples. Each profiler has its own.
+type counting struct {
+	exportertest.Recorder
+
+	of *profiled
+}
+
 // Export counts the samples of a window.
-func (q *profiled) Export(_ context.Context, p *exporter.Profile) error {
+func (c *counting) Export(_ context.Context, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
 	}
 	for _, s := range parsed.Sample {
-		q.samples += s.Value[0]
+		c.of.samples += s.Value[0]
 	}
 	return nil
 }
