@@ -53,8 +53,8 @@ type Profiling struct {
 	reportPath string
 }
 
-// Start starts to profile CPU and heap, and to keep the newest profiles and the
-// spans of tp in memory. tp may be nil in a program without OpenTelemetry, for work
+// Start profiles CPU, heap and wall time. It keeps the newest profiles and the spans of tp
+// in memory. tp may be nil in a program without OpenTelemetry, for work
 // with profile_id labels of its own. A nil pointer in tp is reported through otel.Handle.
 //
 // A process has one CPU profiler, so one call to Start is enough: a second Start gets no
@@ -88,9 +88,6 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		viewer.WithSourceCode(c.code),
 		viewer.WithFlush(p.flushPage),
 		viewer.WithStatus(p.status))...)
-	if err := prof.Start(); err != nil {
-		return nil, failed(err, prof)
-	}
 	if prof.Status().Running {
 		if tp != nil {
 			tp.RegisterSpanProcessor(p.spans)
@@ -139,7 +136,7 @@ func (p *Profiling) Handler() http.Handler {
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
 
-// Profiler returns the running profiler. Use it to switch kinds on and off, or to take a
+// Profiler returns the running profiler. Use it to take a
 // profile of your own. Package profhttp makes a handler of it. Shutdown shuts it down.
 func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
 
@@ -220,8 +217,7 @@ func (p *Profiling) status() viewer.Status {
 		Counters: []viewer.Counter{
 			{Name: "windows measured", Value: s.Windows},
 			{Name: "windows skipped", Value: s.WindowsSkipped},
-			{Name: "CPU profiles stopped by others", Value: s.CPUForeignStops},
-			{Name: "CPU samples dropped", Value: s.CPUSamplesDropped},
+			{Name: "CPU profiles of others, and stops by others", Value: s.CPUForeign},
 		},
 	}
 	for _, lane := range s.Lanes {
@@ -231,8 +227,7 @@ func (p *Profiling) status() viewer.Status {
 		v.Counters = append(v.Counters,
 			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
 			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
-			viewer.Counter{Name: "wall: freezes of the process", Value: s.Wall.Freezes},
-			viewer.Counter{Name: "wall: time in which nobody looked", Value: uint64(s.Wall.Unwatched), Unit: "nanoseconds"},
+			viewer.Counter{Name: "wall: unwatched time", Value: uint64(s.Wall.Unwatched), Unit: "nanoseconds"},
 			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})

@@ -238,12 +238,9 @@ func TestKinds(t *testing.T) {
 func TestExporterBesideTheStore(t *testing.T) {
 	rec := new(exportertest.Recorder)
 	p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithExporter(nil),
-		inprocess.WithKinds(exporter.KindGoroutine), inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
+		inprocess.WithKinds(exporter.KindGoroutine, exporter.KindHeap), inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := p.Profiler().Enable(t.Context(), exporter.KindHeap); err != nil {
-		t.Error(err)
 	}
 	if err := p.Flush(t.Context()); err != nil {
 		t.Error(err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
-	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -38,7 +37,7 @@ func serveUntilKilled(dir string) {
 	tp, res := providerOf()
 	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithDirectory(dir, directoryBytes),
 		inprocess.WithKinds(exporter.KindCPU), inprocess.WithWindow(200*time.Millisecond),
-		inprocess.WithProfilerOptions(profiler.WithCPURate(200)))
+		inprocess.WithProfilerOptions())
 	if err != nil {
 		panic(err)
 	}

@@ -37,6 +37,7 @@ type config struct {
 
 func newConfig(opts []Option) config {
 	c := config{checkEvery: checkEvery}
+	c.profiler = []profiler.Option{profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindWall)}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -62,8 +63,8 @@ func WithResource(r *resource.Resource) Option {
 	})
 }
 
-// WithKinds sets what is measured, by default CPU and heap; see
-// profiler.WithKinds. Give it exporter.KindWall as well for where spans wait.
+// WithKinds sets the measured kinds, by default CPU, heap and wall; see profiler.WithKinds. The
+// budget of wall time is 1 % of a core, see profiler.WithWallBudget.
 func WithKinds(kinds ...exporter.Kind) Option {
 	return optionFunc(func(c config) config {
 		c.profiler = append(c.profiler, profiler.WithKinds(kinds...))
@@ -80,8 +81,8 @@ func WithWindow(d time.Duration) Option {
 	})
 }
 
-// WithProfilerOptions sets what else a profiler has options for: rates, budgets, and
-// the goroutines that wall time counts. The kinds mutex and block are empty without
+// WithProfilerOptions adds options of package profiler, such as rates and budgets. The kinds
+// mutex and block are empty without
 // profiler.WithMutexFraction and profiler.WithBlockRate. Where two options set the same,
 // the later one counts.
 func WithProfilerOptions(opts ...profiler.Option) Option {

@@ -20,9 +20,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		log.Fatal(err)
-	}
 	defer p.Shutdown(context.Background()) //nolint:errcheck // the program ends
 
 	mux := http.NewServeMux()

@@ -4,52 +4,48 @@
 package profhttp
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
-	"os"
+	"net/url"
+	"runtime"
 	"runtime/pprof"
+	"runtime/trace"
 	"strings"
+	"time"
 
 	"github.com/grafana/pyroscope-go/godeltaprof"
-	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// Handler returns a handler that serves what the package comment lists, under
-// any prefix: mount it under a path that ends in a slash. It may be used before p
-// is started and after it is shut down, from any number of goroutines. Without a p,
-// which is nil, it answers as if that were never started.
+// Handler returns a handler of the profiles that the package comment lists, under any
+// prefix: mount it under a path that ends in a slash. It is safe for concurrent use, and may be
+// used after p is shut down. If p is nil, profile takes a CPU profile by runtime/pprof for each
+// request, and nothing is measured without one.
 func Handler(p *profiler.Profiler) http.Handler {
-	if p == nil {
-		// It cannot fail: every option has its default, or is as good.
-		p, _ = profiler.New(exporter.NewMulti(), profiler.WithMeterProvider(noop.NewMeterProvider()))
-	}
-	h := &handler{profiler: p}
-	h.named = map[string]http.HandlerFunc{
+	return &handler{map[string]http.HandlerFunc{
 		"":            index,
-		"cmdline":     cmdline,
-		"symbol":      symbol,
 		"trace":       serveTrace,
-		"profile":     h.timed("profile", exporter.KindCPU),
-		"wall":        h.timed("wall", exporter.KindWall),
+		"profile":     timed(p, exporter.KindCPU, "profile"),
+		"wall":        timed(p, exporter.KindWall, "wall"),
 		"delta_heap":  delta("heap", godeltaprof.NewHeapProfiler()),
 		"delta_mutex": delta("mutex", godeltaprof.NewMutexProfiler()),
 		"delta_block": delta("block", godeltaprof.NewBlockProfiler()),
-	}
-	return h
+	}}
 }
 
-type handler struct {
-	profiler *profiler.Profiler
-	named    map[string]http.HandlerFunc
-}
+type handler struct{ named map[string]http.HandlerFunc }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || name != "symbol") {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
@@ -64,8 +60,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	serve, isNamed := h.named[name]
-	// The names of a program's own profiles may have slashes: they begin with an
-	// import path, and may end like one of ours.
+	// The name of a program's own profile may have slashes. It begins with an import path and
+	// may end in one of our names.
 	for path, more := beyond(r), true; more; _, path, more = strings.Cut(path, "/") {
 		if isNamed && path == name {
 			break
@@ -75,16 +71,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if isNamed {
-		serve(w, r)
+	if !isNamed {
+		fail(w, http.StatusNotFound, "unknown profile")
 		return
 	}
-	fail(w, http.StatusNotFound, "unknown profile")
+	serve(w, r)
 }
 
-// beyond returns the path of a request without the prefix that the handler is
-// mounted under, if http.ServeMux has it: a profile "shop/trace" is not meant by
-// the path /shop/trace of a handler under /shop/.
+// beyond returns the path of a request without the prefix of the handler, if http.ServeMux has
+// it: the path /shop/trace of a handler under /shop/ does not mean a profile "shop/trace".
 func beyond(r *http.Request) string {
 	_, prefix, _ := strings.Cut(r.Pattern, "/")
 	if !strings.HasSuffix(prefix, "/") {
@@ -93,8 +88,145 @@ func beyond(r *http.Request) string {
 	return strings.TrimPrefix(r.URL.Path, "/"+prefix)
 }
 
-// cmdline answers with the arguments of the process, separated by NUL bytes.
-func cmdline(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, strings.Join(os.Args, "\x00"))
+// index serves links to all profiles.
+func index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>profiles</title>\n<h1>Profiles</h1>\n<ul>\n")
+	links := []string{"profile?seconds=10", "wall?seconds=10", "trace?seconds=1", "delta_heap", "delta_mutex", "delta_block", "goroutine?debug=2"}
+	for _, p := range pprof.Profiles() {
+		links = append(links, (&url.URL{Path: p.Name()}).String()+"?debug=1")
+	}
+	for _, link := range links {
+		fmt.Fprintf(w, "<li><a href=\"%s\">%[1]s</a>\n", html.EscapeString(link))
+	}
+	fmt.Fprint(w, "</ul>\n")
+}
+
+// timed returns a handler of a kind that is measured for a time.
+func timed(p *profiler.Profiler, k exporter.Kind, name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d, err := seconds(r, 30*time.Second)
+		if err == nil {
+			err = extendDeadline(w, r, d+time.Second) // see Profile
+		}
+		if err != nil {
+			fail(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		var b bytes.Buffer
+		err = profiler.ErrNotMeasured
+		if p != nil {
+			err = p.Profile(r.Context(), &b, k, d)
+		}
+		if errors.Is(err, profiler.ErrNotMeasured) && k == exporter.KindCPU {
+			err = profileCPU(r.Context(), &b, d)
+		}
+		switch {
+		case err == nil:
+			announce(w, name)
+			_, _ = w.Write(b.Bytes())
+		case r.Context().Err() != nil:
+			failContext(w, r.Context().Err())
+		case errors.Is(err, profiler.ErrNotMeasured):
+			fail(w, http.StatusNotFound, err.Error()+"\nname \""+string(k)+"\" in profiler.WithKinds")
+		default:
+			fail(w, http.StatusInternalServerError, "could not enable profiling: "+err.Error())
+		}
+	}
+}
+
+// profileCPU takes a CPU profile by runtime/pprof.
+func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
+	if err := pprof.StartCPUProfile(w); err != nil {
+		return fmt.Errorf("%w: %w", profiler.ErrCPUInUse, err)
+	}
+	defer pprof.StopCPUProfile()
+	return sleep(ctx, d)
+}
+
+// sleep returns ctx's error if it ends before d is over.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// delta returns a handler of the events since its last answer. One of godeltaprof's profilers
+// keeps the state, with a lock of its own. Each event is in one answer only, so a request
+// without a reader takes none.
+func delta(name string, deltas interface{ Profile(w io.Writer) error }) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Allow", "GET")
+			fail(w, http.StatusMethodNotAllowed, "deltas are read by GET: HEAD would lose them")
+			return
+		}
+		if r.FormValue("seconds") != "" {
+			fail(w, http.StatusBadRequest, `"seconds" is not supported for this profile: it has the time since the last request`)
+			return
+		}
+		if name == "heap" && r.FormValue("gc") != "" {
+			runtime.GC()
+		}
+		if err := r.Context().Err(); err != nil {
+			failContext(w, err)
+			return
+		}
+		var b bytes.Buffer
+		if err := deltas.Profile(&b); err != nil {
+			fail(w, http.StatusInternalServerError, name+" profile: "+err.Error())
+			return
+		}
+		announce(w, "delta_"+name)
+		_, _ = w.Write(b.Bytes())
+	}
+}
+
+// lookup serves a profile of runtime/pprof.
+func lookup(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
+	debug := 0
+	switch text := r.FormValue("debug"); {
+	case r.FormValue("seconds") != "":
+		fail(w, http.StatusBadRequest, `"seconds" is not supported for this profile: use delta_heap, delta_mutex or delta_block`)
+		return
+	case text == "1", text == "2":
+		debug = int(text[0] - '0')
+	case text != "" && text != "0":
+		fail(w, http.StatusBadRequest, fmt.Sprintf("invalid value %.50q for %q: use 0, 1 or 2", text, "debug"))
+		return
+	}
+	if p.Name() == "heap" && r.FormValue("gc") != "" {
+		runtime.GC()
+	}
+	if debug == 0 {
+		announce(w, p.Name())
+	} else {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	_ = p.WriteTo(w, debug) // the error would be that the client has gone away
+}
+
+// serveTrace writes an execution trace of the next seconds, by default one. A trace can be
+// large: it is written while it is taken.
+func serveTrace(w http.ResponseWriter, r *http.Request) {
+	d, err := seconds(r, time.Second)
+	if err == nil {
+		err = extendDeadline(w, r, d)
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	announce(w, "trace")
+	if err := trace.Start(w); err != nil {
+		fail(w, http.StatusInternalServerError, "could not enable tracing: "+err.Error())
+		return
+	}
+	defer trace.Stop()
+	_ = sleep(r.Context(), d)
 }

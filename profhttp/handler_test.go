@@ -4,39 +4,19 @@
 package profhttp_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
-	"strconv"
+	"runtime/pprof"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
-
-const endless = time.Hour
-
-// newProfiler returns a profiler that the end of the test shuts down.
-func newProfiler(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
-	t.Helper()
-	rec := new(exportertest.Recorder)
-	p, err := profiler.New(rec, append(opts, profiler.WithWindow(endless))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return p, rec
-}
 
 // serve returns the URL of a server of p under a prefix.
 func serve(t *testing.T, p *profiler.Profiler) string {
@@ -72,8 +52,7 @@ func ask(t *testing.T, method, url, body string) (*http.Response, string) {
 	return response, string(answer)
 }
 
-// refused checks that an answer is an error as text, without a trace of what was
-// planned.
+// refused checks that an answer is an error as text, without headers of a profile.
 func refused(t *testing.T, url string, status int, text string) {
 	t.Helper()
 	response, body := ask(t, http.MethodGet, url, "")
@@ -86,55 +65,77 @@ func refused(t *testing.T, url string, status int, text string) {
 }
 
 func TestWrongRequests(t *testing.T) {
-	p, _ := newProfiler(t)
-	base := serve(t, p)
-	for _, name := range []string{"profile", "trace", "heap", "goroutine"} {
+	base := serve(t, nil)
+	for _, name := range []string{"profile", "trace"} {
 		for _, value := range []string{"0", "-1", "x", "NaN", "Inf", "86401", "1e300", "99999999999999999999"} {
 			refused(t, base+name+"?seconds="+value, http.StatusBadRequest, `invalid value "`+value+`" for "seconds"`)
 		}
 	}
-	for _, value := range []string{"x", "-1", "1.5"} {
-		for _, name := range []string{"heap?gc=", "heap?debug=", "heap?seconds=1&debug=", "heap?seconds=1&gc=", "goroutine?debug=", "delta_heap?gc="} {
-			refused(t, base+name+value, http.StatusBadRequest, `invalid value "`+value+`"`)
-		}
+	for _, value := range []string{"x", "-1", "1.5", "3"} {
+		refused(t, base+"heap?debug="+value, http.StatusBadRequest, `invalid value "`+value+`"`)
 	}
 	refused(t, base+"heap?debug="+strings.Repeat("9", 1000), http.StatusBadRequest, strings.Repeat("9", 50)+`" for "debug"`)
-	refused(t, base+"heap?seconds=1&debug=1", http.StatusBadRequest, "debug")
-	refused(t, base+"delta_heap?seconds=1", http.StatusBadRequest, `use "heap"`)
-	refused(t, base+"nothing", http.StatusNotFound, "unknown profile")
-	refused(t, base+"wall?seconds=1", http.StatusNotFound, "profiler.WithKinds")
-
-	if response, body := ask(t, http.MethodPost, base+"heap", ""); response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST heap: %s %s", response.Status, body)
+	refused(t, base+"heap?seconds=1", http.StatusBadRequest, "use delta_heap")
+	refused(t, base+"delta_heap?seconds=1", http.StatusBadRequest, "since the last request")
+	for _, name := range []string{"nothing", "symbol", "cmdline"} {
+		refused(t, base+name, http.StatusNotFound, "unknown profile")
 	}
-	// One byte too many. Where a server leaves more unread, it resets the connection half a second
-	// after its answer, which a busy client may not have read by then.
-	if response, body := ask(t, http.MethodPost, base+"symbol", strings.Repeat("0x1+", 1<<18)+"0"); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("a large POST of symbol: %s %s", response.Status, body)
+	refused(t, base+"wall?seconds=1", http.StatusNotFound, "profiler.WithKinds")
+	for method, name := range map[string]string{http.MethodPost: "heap", http.MethodHead: "delta_heap"} {
+		if response, _ := ask(t, method, base+name, ""); response.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s: %s", method, name, response.Status)
+		}
 	}
 }
 
-func TestSymbol(t *testing.T) {
-	p, _ := newProfiler(t)
-	pc, _, _, _ := runtime.Caller(0)
-	hex := "0x" + strconv.FormatUint(uint64(pc), 16)
-	for _, test := range []struct{ method, query, body string }{
-		{http.MethodGet, "?" + hex, ""},
-		{http.MethodPost, "", "0x0+junk+" + hex},
+// Each profile is served as a profile, and the page has links to all of them.
+func TestProfilesAreServed(t *testing.T) {
+	base := serve(t, nil)
+	_, page := ask(t, http.MethodGet, base, "")
+	names := []string{"delta_heap", "delta_mutex", "delta_block"}
+	for _, p := range pprof.Profiles() {
+		names = append(names, p.Name())
+	}
+	for _, name := range names {
+		response, body := ask(t, http.MethodGet, base+name, "")
+		if _, err := profile.ParseData([]byte(body)); err != nil || response.Header.Get("Content-Disposition") != `attachment; filename="`+name+`"` {
+			t.Errorf("%s: %s %v, %v", name, response.Status, response.Header, err)
+		}
+		if !strings.Contains(page, `<li><a href="`+name) {
+			t.Errorf("the page has no link to %s:\n%s", name, page)
+		}
+	}
+	if response, body := ask(t, http.MethodGet, base+"goroutine?debug=2", ""); !strings.Contains(body, "TestProfilesAreServed") || response.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("the stacks of goroutines are %q", body)
+	}
+}
+
+// A program's own profile is found by its whole name, which may end in one of ours.
+func TestProfilesOfTheProgram(t *testing.T) {
+	own := pprof.NewProfile("example.com/shop/trace")
+	own.Add(new(int), 0)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/", profhttp.Handler(nil))
+	mux.Handle("/shop/", profhttp.Handler(nil))
+	for path, want := range map[string]bool{
+		"/debug/pprof/example.com/shop/trace": true,
+		"/shop/example.com/shop/trace":        true,
+		"/debug/pprof/trace?seconds=x":        false,
+		"/shop/trace?seconds=x":               false,
 	} {
-		_, body := ask(t, test.method, serve(t, p)+"symbol"+test.query, test.body)
-		if want := hex + " github.com/spanprof/spanprof/profhttp_test.TestSymbol\n"; !strings.HasSuffix(body, want) {
-			t.Errorf("%s: %q, want %q", test.method, body, want)
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		if got := strings.Contains(answer.Header().Get("Content-Disposition"), own.Name()); got != want {
+			t.Errorf("%s: %d %v", path, answer.Code, answer.Header())
 		}
 	}
 }
 
 // Any path is a prefix, also none at all.
 func TestPrefixes(t *testing.T) {
-	p, _ := newProfiler(t)
 	for _, path := range []string{"/heap", "/debug/pprof/heap", "/a/b/c/d/heap", "heap"} {
 		answer := httptest.NewRecorder()
-		profhttp.Handler(p).ServeHTTP(answer, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
+		profhttp.Handler(nil).ServeHTTP(answer, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
 		if answer.Code != http.StatusOK {
 			t.Errorf("%s: %d", path, answer.Code)
 		}

@@ -4,6 +4,7 @@
 package profhttp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,26 +12,24 @@ import (
 	"time"
 )
 
-// longest bounds what may be asked for, far above what anybody waits for.
+// longest bounds the duration of a profile.
 const longest = 24 * time.Hour
 
-// seconds returns how long a request wants to measure.
+// seconds returns the duration of a request.
 func seconds(r *http.Request, otherwise time.Duration) (time.Duration, error) {
 	text := r.FormValue("seconds")
 	if text == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	// Written so that NaN is refused too.
-	if err != nil || !(n > 0 && n <= longest.Seconds()) {
+	if err != nil || !(n > 0 && n <= longest.Seconds()) { // or NaN
 		return 0, fmt.Errorf("invalid value %.50q for %q: use a positive number, at most %.0f", text, "seconds", longest.Seconds())
 	}
 	return max(1, time.Duration(n*float64(time.Second))), nil
 }
 
-// extendDeadline gives the answer d more than the server's WriteTimeout, which
-// counts from the request. The error, for the client, says that it cannot be
-// given and that the answer would come too late.
+// extendDeadline gives the answer d more than the server's WriteTimeout, which counts from the
+// request. It returns an error, for the client, if the answer would be too late.
 func extendDeadline(w http.ResponseWriter, r *http.Request, d time.Duration) error {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if !ok || server.WriteTimeout <= 0 {
@@ -43,15 +42,27 @@ func extendDeadline(w http.ResponseWriter, r *http.Request, d time.Duration) err
 	return errors.New("profile duration exceeds the server's WriteTimeout, which cannot be extended here")
 }
 
-// number reads a parameter that is 0 if it is missing.
-func number(r *http.Request, name string) (int, error) {
-	text := r.FormValue(name)
-	if text == "" {
-		return 0, nil
+// fail answers with an error as text, and removes the headers of a profile.
+func fail(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Go-Pprof", "1") // go tool pprof shows the text
+	w.Header().Del("Content-Disposition")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// failContext answers when the request has ended: the client has gone away, or a middleware has
+// a time limit.
+func failContext(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	if errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusRequestTimeout
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("invalid value %.50q for %q: use a whole number from 0 on", text, name)
-	}
-	return n, nil
+	fail(w, status, err.Error())
+}
+
+// announce sets the headers of a profile.
+func announce(w http.ResponseWriter, name string) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 }

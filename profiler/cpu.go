@@ -4,10 +4,12 @@
 package profiler
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/pprof"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -17,292 +19,382 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
-var _ sampler = (*cpu)(nil)
-
-// What is reported when it begins.
+// These errors are reported once, when the condition begins.
 var (
-	errForeignProfile = errors.New("cpu profile: another one is running in this process; we take over when it ends")
+	errForeignProfile = errors.New("cpu profile: another one is running in this process; we try again at the end of each window")
+	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 	errNotClosed      = errors.New("cpu profile: the last window is missing: another profile is still being written")
 	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
-	errUnwoken        = errors.New("twice, the signals by which it wakes the runtime's reader of samples have not done so: a filter of system calls may refuse tgkill, the machine may be too busy, or the runtime keeps samples in another way")
-	errForeignStop    = errors.New("cpu profile: something else in this process has stopped it; the window has a gap")
 )
 
-// cpu runs the runtime's CPU profiler, of which a process has one. The program may
-// use it too: a profile that is not ours is never ended.
+// States of the CPU profiler, in words for people.
+const (
+	stateDisabled = "disabled by the environment"
+	stateStopped  = "stopped"
+	stateWaiting  = "waiting until another CPU profile of this process has been written"
+	stateOwn      = "profiling"
+	stateDeaf     = "profiling; there are no samples, because something else in this process handles SIGPROF"
+	stateForeign  = "another CPU profile is running in this process; trying again at the end of the window"
+	stateTaken    = "something else in this process has stopped the CPU profile; trying again at the end of the window"
+)
+
+var _ sampler = (*cpu)(nil)
+
+// cpu is the owner of the runtime's CPU profiler. A process has one, and the program may use
+// it too: cpu never ends a profile that is not its own. Only the loop calls its methods.
 type cpu struct {
 	resource *resource.Resource
-	// patience is how long a call of runtime/pprof may keep the loop waiting. A
-	// run's end takes some 20 ms, and up to a second where 64 goroutines want two
-	// cores.
+	// patience bounds how long a call of runtime/pprof may delay the loop.
 	patience time.Duration
-	// read is what samples are read by, except where runtime/pprof does.
-	read cpulog.Reader
-	// stopped holds a token when something else may have stopped our run.
-	stopped chan struct{}
+	read     cpulog.Reader
+	public   error // why runtime/pprof reads the samples; nil if a cpulog.Log does
 
-	// What follows is the loop's alone.
-	takeover takeover
-	resume   time.Time // no attempt before; set by foreign stops
-	retry    time.Time // when to try again; zero while a run of ours is on
-	// pending gets what a call of runtime/pprof that took too long has opened,
-	// for adopt; nil when there is none.
-	pending chan *cpuWindow
-	unwoken int // how many of the last cuts have waited for a reader in vain
-
-	mu    sync.Mutex // guards what follows; the loop alone writes it
-	open  *cpuWindow // nil when another profile is running, and before start
-	state cpuState
-	stops uint64 // how often something else has stopped our run
-	// foreigners is how often another profile was found running.
-	foreigners uint64
-	// edges is how often the runtime was stopped and begun again, unmeasured the time
-	// in between.
-	edges      uint64
-	unmeasured time.Duration
-	hz         int
-	// deaf says that something else handles the signals of the samples.
-	deaf bool
-	// slow, which may be nil, says that the system cannot sample at hz, fallback why
-	// runtime/pprof reads the samples, and public that this is nothing to report.
-	slow, fallback error
-	public         bool
-
-	dropped atomic.Uint64 // samples that are in no profile
+	state   string
+	foreign uint64        // how often something else had the profiler, or stopped ours
+	open    *cpuRun       // nil if there is none
+	noticed bool          // that something else stopped open
+	pending chan *cpuRun  // the run that a call of runtime/pprof opens that took too long
+	used    time.Duration // CPU time of the process at the last cut
 }
 
-func newCPU(r *resource.Resource, hz int) *cpu {
-	return &cpu{
-		resource: r,
-		patience: 2 * time.Second,
-		read:     goruntime.ReadCPUProfile,
-		stopped:  make(chan struct{}, 1),
-		hz:       hz,
-		slow:     slowTick(hz, tick()),
+func newCPU(r *resource.Resource) *cpu {
+	c := &cpu{resource: r, patience: 2 * time.Second, read: goruntime.ReadCPUProfile, state: stateStopped}
+	if err := goruntime.Unknown(); err != nil {
+		c.public = publicError(err)
 	}
+	return c
 }
 
-func (c *cpu) start() error {
-	if time.Now().Before(c.resume) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.state, c.retry = cpuBackoff, c.resume.Add(jitter(firstPoll))
+func publicError(why error) error {
+	return fmt.Errorf("cpu profile: runtime/pprof reads the samples, without their times, so that those after a span's end count for it: this package cannot read them from %s: %w", runtime.Version(), why)
+}
+
+// cpuRun is one profile of runtime/pprof, and its writer.
+//
+// With a log the samples are read inside the first Write. runtime/pprof writes when its own
+// samples have ended, and then waits for Write. So its samples are ended at once, and the log's
+// samples begin inside Write. runtime/pprof holds the CPU profiler for us meanwhile. If
+// anybody stops the profile, the log ends, and Write returns. So while Write has not
+// returned, the running profile is ours.
+//
+// To take samples before runtime/pprof would print a line on stderr
+// (https://go.dev/issue/42502). A profile of the program would then have two readers.
+type cpuRun struct {
+	log     *cpulog.Log // nil if runtime/pprof reads the samples
+	start   time.Time   // of the run, or its last cut
+	once    sync.Once
+	checks  sync.WaitGroup // calls of confirm
+	written chan struct{}  // closed by the first Write without a log
+	end     time.Time      // of a run without a log
+	profile bytes.Buffer   // without a log; whole after a later call of runtime/pprof
+}
+
+// openRun starts the CPU profiler. It returns nil while a CPU profile runs, ours or another.
+// A nil read leaves the samples to runtime/pprof.
+func openRun(read cpulog.Reader) *cpuRun {
+	r := &cpuRun{start: time.Now(), written: make(chan struct{})}
+	if read != nil {
+		r.log = cpulog.New(read)
+	}
+	if pprof.StartCPUProfile(r) != nil {
 		return nil
 	}
-	c.wait()
-	w, ok := c.try(func() *cpuWindow { return c.next(nil) })
-	if !ok {
-		return nil
+	if r.log != nil {
+		runtime.SetCPUProfileRate(0) // runtime/pprof calls Write
+		<-r.log.Started()
+		r.start = r.log.Start()
+		r.checks.Go(r.confirm)
 	}
-	return c.set(w)
+	return r
 }
 
-// rotate cuts the open run or, where that cannot be, closes it and opens the next,
-// which is also how a run begins when there was none. It opens none before
-// c.resume, and does nothing while c.pending is not nil.
-func (c *cpu) rotate() (*exporter.Profile, error) {
-	if c.pending != nil {
-		return nil, nil
+func (r *cpuRun) Write(b []byte) (int, error) {
+	if r.log != nil {
+		r.once.Do(r.log.Run)
+		return len(b), nil // of a profile without samples
 	}
-	var err error
-	if c.measuring() && c.open.log != nil {
-		select {
-		case <-c.open.surprised():
-			err = c.fallBack(cpulog.ErrRecord)
-		default:
-			if _, fallback := c.rate(); fallback == nil {
-				return c.cut()
-			}
+	r.once.Do(func() {
+		r.end = time.Now()
+		close(r.written)
+	})
+	return r.profile.Write(b)
+}
+
+// ended is closed when the run is over.
+func (r *cpuRun) ended() <-chan struct{} {
+	if r.log != nil {
+		return r.log.Ended()
+	}
+	return r.written
+}
+
+func (r *cpuRun) running() bool {
+	select {
+	case <-r.ended():
+		return false
+	default:
+		return true
+	}
+}
+
+// stop ends the run if it is still on. An attempt to start a profile comes first. It waits for a
+// stop that is under way, and fails only if a profile is running. That is ours if our run is on.
+func (r *cpuRun) stop() {
+	r.checks.Wait() // or the attempt of confirm would start a profile
+	for r.running() {
+		if probe := openRun(nil); probe != nil {
+			r = probe // the program has just stopped ours
+			continue
 		}
+		if r.running() {
+			if r.log != nil {
+				r.log.Close()
+			}
+			pprof.StopCPUProfile()
+		}
+		return
 	}
-	err = errors.Join(err, c.notice(c.open))
-	if time.Now().Before(c.resume) {
-		piece, missing := c.collect()
-		return piece, errors.Join(err, missing)
-	}
-	closed := c.open
-	w, ok := c.try(func() *cpuWindow { return c.next(closed) })
-	if !ok {
-		c.wait()
-		return nil, err
-	}
-	piece, missing := c.adopt(w)
-	return piece, errors.Join(err, missing)
 }
 
-// try runs f, which calls runtime/pprof, and returns what run it has opened. If that
-// takes longer than c.patience it returns false, and c.pending will tell:
-// somebody's StopCPUProfile writes to where nobody reads, and all others
-// wait for it.
-func (c *cpu) try(f func() *cpuWindow) (opened *cpuWindow, ok bool) {
-	pending := make(chan *cpuWindow, 1)
+// confirmLimit is how long an attempt to start a profile may take while ours is on. It fails
+// at once, unless a StopCPUProfile waits for our profile to end.
+const confirmLimit = time.Second
+
+// confirm ends the run if something else called StopCPUProfile just while the log had
+// stopped the runtime. That call could not stop the log, and would wait for it. After the end the
+// running profile may be the program's, so confirm stops its own attempt only.
+func (r *cpuRun) confirm() {
+	goruntime.ClearLabels()
+	trying, tried := make(chan struct{}), make(chan *cpuRun, 1)
 	go func() {
-		// The goroutine that runtime/pprof starts for a profile has the labels of
-		// its creator. It does not work for a span.
+		close(trying)
+		tried <- openRun(nil)
+	}()
+	<-trying
+	timer := time.NewTimer(confirmLimit)
+	defer timer.Stop()
+	var probe *cpuRun
+	select {
+	case probe = <-tried:
+	case <-timer.C:
+		r.log.Stop()
+		probe = <-tried
+	}
+	if probe != nil { // the program has stopped ours
+		probe.stop()
+	}
+}
+
+// next opens a run, after it has ended old, which may be nil. It returns nil if another
+// profile is running. The attempt before the end shows whether old is still on: it waits for
+// a stop that is under way, and succeeds only if no profile is running.
+func (c *cpu) next(old *cpuRun) *cpuRun {
+	read := c.read
+	if c.public != nil {
+		read = nil
+	}
+	r := openRun(read)
+	if r == nil && old != nil && old.running() {
+		old.stop()
+		r = openRun(read)
+	}
+	return r
+}
+
+// try runs f, which calls runtime/pprof, and returns the run that it opened. If that takes
+// longer than c.patience it returns false, and c.pending gets the run: a StopCPUProfile
+// writes to a reader that has stalled, and all other calls wait for it.
+func (c *cpu) try(f func() *cpuRun) (opened *cpuRun, ok bool) {
+	pending := make(chan *cpuRun, 1)
+	go func() {
+		// The goroutine that runtime/pprof starts for a profile inherits the labels of its
+		// creator. It works for no span.
 		goruntime.ClearLabels()
 		pending <- f()
 	}()
 	timer := time.NewTimer(c.patience)
 	defer timer.Stop()
 	select {
-	case w := <-pending:
-		return w, true
+	case r := <-pending:
+		return r, true
 	case <-timer.C:
-		c.pending, c.retry = pending, time.Time{}
+		c.pending = pending
 		return nil, false
 	}
 }
 
-// wait says in Status that nothing is known before runtime/pprof lets us ask.
-func (c *cpu) wait() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = cpuOpening
+func (c *cpu) start() error {
+	_, err := c.rotate()
+	return errors.Join(c.public, err)
 }
 
-// next ends closed, which may be nil, if it is still on, and opens the next run. It
-// returns nil if another profile is running.
-//
-// That closed is on is not known by asking it: someone may have stopped the
-// profile, whose writing takes some 20 ms, and may have started another. So
-// next begins with an attempt to start the profiler. It waits, like every call
-// of runtime/pprof, for a stop that is under way, and its outcome is certain:
-// when it succeeds no profile was running; when it fails a profile is running,
-// which is ours if nothing has been written to our run. What remains are the
-// nanoseconds between that answer and our StopCPUProfile; runtime/pprof has no
-// call that does both.
-func (c *cpu) next(closed *cpuWindow) *cpuWindow {
-	w, err := openCPUWindow(c.log(), c.stopped)
-	if err != nil && closed != nil && closed.running() {
-		closed.stop()
-		w, _ = openCPUWindow(c.log(), c.stopped)
+// rotate cuts the open run. If none is on it opens one.
+func (c *cpu) rotate() (*exporter.Profile, error) {
+	if c.pending != nil {
+		return nil, nil
 	}
-	if closed != nil && !closed.byUs.Load() {
-		// By runtime.SetCPUProfileRate(0) it can be over without a call of
-		// runtime/pprof that had waited for the writing.
-		closed.await(c.patience)
+	old := c.open
+	if old != nil && old.log != nil && old.running() && c.public == nil {
+		return c.cut()
 	}
-	return w
-}
-
-// adopt makes w, which next has opened, the open run, and returns the profile of
-// the one before.
-func (c *cpu) adopt(w *cpuWindow) (*exporter.Profile, error) {
-	c.pending = nil
-	closed := c.open
-	err := errors.Join(c.notice(closed), c.set(w))
-	if closed == nil {
+	err := c.notice()
+	r, ok := c.try(func() *cpuRun { return c.next(old) })
+	if !ok {
+		c.state = stateWaiting
 		return nil, err
 	}
-	if w != nil && closed.byUs.Load() {
-		c.edge(w.start.Sub(*closed.ended.Load()))
-	}
-	piece, missing := closed.export(c.resource)
+	piece, missing := c.adopt(r)
 	return piece, errors.Join(err, missing)
 }
 
-// edge counts an end at which nothing was measured for gap.
-func (c *cpu) edge(gap time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.edges++
-	c.unmeasured += gap
+// adopt makes r, nil if another profile is running, the open run, and returns the profile of
+// the one before.
+func (c *cpu) adopt(r *cpuRun) (*exporter.Profile, error) {
+	old, before := c.open, c.state
+	c.pending, c.open, c.noticed = nil, r, false
+	var err error
+	switch {
+	case r != nil:
+		c.state = stateOwn
+		c.used, _ = cpulog.ProcessTime()
+	default:
+		if c.state = stateForeign; before != stateForeign {
+			c.foreign++
+			err = errForeignProfile
+		}
+	}
+	if old == nil {
+		return nil, err
+	}
+	piece, missing := c.export(old)
+	return piece, errors.Join(err, missing)
 }
 
-// maxUnwoken is how many cuts in a row may wait for the reader of samples in vain, up to 10 s
-// each, before runtime/pprof reads them. One can be the fault of a busy machine, and teaches the
-// log to send more signals.
-const maxUnwoken = 2
-
-// cut returns what the open run has measured, and lets it go on.
+// cut returns the samples of the open run since the last cut. The run goes on.
 func (c *cpu) cut() (*exporter.Profile, error) {
-	piece, how, err := c.open.cut(c.resource)
-	start := c.open.log.Start()
-	if how.Restarted {
-		c.edge(start.Sub(piece.End()))
+	piece, err := c.export(c.open)
+	if errors.Is(err, cpulog.ErrRecord) && c.public == nil {
+		c.public = publicError(cpulog.ErrRecord) // from the next window on
+		err = c.public
 	}
-	if c.unwoken++; !how.Unwoken {
-		c.unwoken = 0
-	}
-	if c.unwoken == maxUnwoken {
-		err = errors.Join(err, c.fallBack(errUnwoken))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open.start = start
-	if how.Deaf && !c.deaf {
-		err = errors.Join(err, errDeaf)
-	}
-	c.deaf = how.Deaf
 	return piece, err
 }
 
-// notice deals with a stop of w, which may be nil, that was not ours: once. The
-// error is to be reported.
-func (c *cpu) notice(w *cpuWindow) error {
-	if w == nil || w.running() || w.byUs.Load() || w.noticed {
-		return nil
-	}
-	w.noticed = true
-	c.mu.Lock()
-	c.stops++
-	c.mu.Unlock()
+// deafAfter is how much CPU time without a sample shows that signals do not arrive.
+const deafAfter = time.Second
 
-	now := time.Now()
-	c.resume = c.takeover.stopped(now)
-	// Not at once: what stops a profile may be about to start one.
-	c.retry = c.resume.Add(jitter(firstPoll))
-	if !c.resume.After(now) {
-		return errForeignStop
+// export returns the samples of a run, and nil if it has ended before.
+func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
+	if r.log == nil {
+		return exporter.NewProfile(c.window(r.start, r.end), r.profile.Bytes()), nil
 	}
-	return fmt.Errorf("%w; because that happens again and again the CPU is not profiled for %v",
-		errForeignStop, c.takeover.backoff)
+	piece, err := r.log.Cut()
+	r.start = piece.End
+	if piece.Restarted {
+		r.checks.Go(r.confirm)
+	}
+	if used, ok := cpulog.ProcessTime(); ok && r == c.open {
+		switch {
+		case piece.Samples > 0:
+			c.used = used
+			c.state = stateOwn
+		case used-c.used > deafAfter && c.state == stateOwn:
+			c.state = stateDeaf
+			err = errors.Join(err, errDeaf)
+		}
+	}
+	return exporter.NewParsedProfile(c.window(piece.Start, piece.End), piece.Profile, piece.Times...), err
 }
 
-// collect returns the profile of a run that was stopped by something else,
-// without a call of runtime/pprof, which would start a profile. It is nil
-// if there is no such run or if it is still being written.
-func (c *cpu) collect() (*exporter.Profile, error) {
-	closed := c.open
-	if closed != nil && !closed.complete() {
-		return nil, nil
-	}
-	c.mu.Lock()
-	c.open, c.state = nil, cpuBackoff
-	c.mu.Unlock()
-	if closed == nil {
-		return nil, nil
-	}
-	return closed.export(c.resource)
+func (c *cpu) window(from, until time.Time) exporter.Window {
+	return exporter.Window{Kind: exporter.KindCPU, Start: from, Duration: max(0, until.Sub(from)), Resource: c.resource}
 }
 
-// set makes w, nil if another profile is running, the open run. The error says
-// that another profile has begun.
-func (c *cpu) set(w *cpuWindow) error {
-	before := c.state
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open = w
-	if w != nil {
-		w.dropped = &c.dropped
-		c.state, c.retry = cpuOwn, time.Time{}
-		c.takeover.granted()
+// notice counts a stop of the open run by something else, once. The error must be reported.
+func (c *cpu) notice() error {
+	if c.open == nil || c.open.running() || c.noticed {
 		return nil
 	}
-	c.state, c.retry = cpuForeign, time.Now().Add(c.takeover.refused())
-	if before == cpuForeign {
+	c.noticed, c.state = true, stateTaken
+	c.foreign++
+	return errForeignStop
+}
+
+func (c *cpu) stop() (*exporter.Profile, error) {
+	if c.pending != nil {
+		select {
+		case r := <-c.pending:
+			piece, err := c.adopt(r)
+			if piece != nil { // of the run before; the new one has just begun
+				c.abandon(r)
+				return piece, err
+			}
+		case <-time.After(c.patience):
+		}
+	}
+	err := c.notice()
+	r := c.open
+	c.open, c.state = nil, stateStopped
+	if r == nil && c.pending == nil {
+		return nil, err
+	}
+	if r != nil && c.pending == nil {
+		c.try(func() *cpuRun { r.stop(); return nil })
+	}
+	if c.pending != nil {
+		go func(pending <-chan *cpuRun) { c.abandon(<-pending) }(c.pending)
+		c.pending = nil
+		if r == nil {
+			return nil, err
+		}
+		if r.log == nil || r.running() {
+			return nil, errors.Join(err, errNotClosed)
+		}
+	}
+	piece, missing := c.export(r)
+	return piece, errors.Join(err, missing)
+}
+
+// abandon ends a run that was opened too late.
+func (c *cpu) abandon(r *cpuRun) {
+	c.open = nil
+	if r != nil {
+		r.stop()
+	}
+}
+
+// lost returns a channel that is closed when something else has stopped the open run; nil if
+// that is known or there is none.
+func (c *cpu) lost() <-chan struct{} {
+	if c.open == nil || c.pending != nil || c.noticed {
 		return nil
 	}
-	c.foreigners++
-	return errForeignProfile
+	return c.open.ended()
+}
+
+// full has a token when the open run must be cut early, or samples are dropped.
+func (c *cpu) full() <-chan struct{} {
+	if c.open == nil || c.open.log == nil {
+		return nil
+	}
+	return c.open.log.Full()
 }
 
 // measuring reports whether a run of ours is on.
 func (c *cpu) measuring() bool { return c.pending == nil && c.open != nil && c.open.running() }
 
-// lost returns how many edges there were and the time that they have lost.
-func (c *cpu) lost() (edges uint64, unmeasured time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.edges, c.unmeasured
+// opened returns when the open piece began; zero if none is open.
+func (c *cpu) opened() time.Time {
+	if !c.measuring() {
+		return time.Time{}
+	}
+	return c.open.start
+}
+
+// apart is the least time between two cuts: 10 ms, or more if a cut stops the profile.
+func (c *cpu) apart() time.Duration {
+	if c.public != nil {
+		return time.Second
+	}
+	return 10 * time.Millisecond
 }

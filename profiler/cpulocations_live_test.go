@@ -61,8 +61,7 @@ func locations(p *profile.Profile) map[uint64][]string {
 func TestLocationsAreThoseOfRuntimePprof(t *testing.T) {
 	knownRuntime(t)
 	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
-		// At 100 Hz both would be runtime/pprof's.
-		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(97), profiler.WithWindow(endless))
+		p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 		burnInlined(d)
 		shutdown(t, p)
 		ours := locations(parsed(t, last(t, rec)))

@@ -7,7 +7,6 @@ package profiler_test
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -220,7 +219,7 @@ func TestCPUOfSpansIsTrue(t *testing.T) {
 	})
 	t.Run("runtime/pprof", func(t *testing.T) {
 		for i := range runs {
-			runs[i] = measureTruth(t, profiler.WithUnknownRuntime(errors.New("unknown")))
+			runs[i] = measureTruth(t, profiler.WithPublicAPI())
 			// Samples have no time there: all with a span's labels count for it.
 			of, after := runs[i][inherited], runs[i][afterEnd]
 			if after.samples > 0 {
@@ -314,9 +313,6 @@ func measureTruth(t *testing.T, opts ...profiler.Option) map[string]class {
 		w.took[name] = new(atomic.Int64)
 	}
 	p, rec := start(t, append([]profiler.Option{profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(500 * time.Millisecond)}, opts...)...)
-	if err := p.Opened(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	w.loop(time.Second)
 	shutdown(t, p)
 

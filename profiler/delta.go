@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/pprof"
 	"time"
 
+	"github.com/grafana/pyroscope-go/godeltaprof"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -16,26 +19,59 @@ import (
 
 var _ sampler = (*delta)(nil)
 
-// delta takes the difference between one profile and the next of what the
-// runtime counts since the process began.
+// delta takes the difference between two profiles of heap, mutex or block. The runtime counts
+// from the start of the process.
 type delta struct {
 	kind     exporter.Kind
 	resource *resource.Resource
 	profiler interface{ Profile(w io.Writer) error } // one of godeltaprof's
-	// on, which may be nil, makes the runtime count and returns what ends it.
-	on     func() (off func())
-	off    func()
-	opened time.Time
+	on       func() (off func())                     // makes the runtime count; nil if not needed
+	off      func()
+	opened   time.Time
 }
 
-// start takes a profile and throws it away: it holds what was counted before.
+func newHeap(c config) *delta {
+	return &delta{kind: exporter.KindHeap, resource: c.resource, profiler: godeltaprof.NewHeapProfiler()}
+}
+
+func newMutex(c config) *delta {
+	d := &delta{kind: exporter.KindMutex, resource: c.resource, profiler: godeltaprof.NewMutexProfiler()}
+	if c.mutexFraction > 0 {
+		d.on = func() func() { return setMutexFraction(c.mutexFraction) }
+	}
+	return d
+}
+
+func newBlock(c config) *delta {
+	d := &delta{kind: exporter.KindBlock, resource: c.resource, profiler: godeltaprof.NewBlockProfiler()}
+	if c.blockRate > 0 {
+		d.on = func() func() {
+			runtime.SetBlockProfileRate(c.blockRate)
+			return func() { runtime.SetBlockProfileRate(0) } // the rate before cannot be read
+		}
+	}
+	return d
+}
+
+// setMutexFraction returns a function that restores the fraction, unless it was changed
+// meanwhile.
+func setMutexFraction(n int) (off func()) {
+	before := runtime.SetMutexProfileFraction(n)
+	return func() {
+		if runtime.SetMutexProfileFraction(-1) == n {
+			runtime.SetMutexProfileFraction(before)
+		}
+	}
+}
+
+// start takes a profile and discards it: it has the counts so far.
 func (d *delta) start() error {
 	if d.on != nil {
 		d.off = d.on()
 	}
 	d.opened = time.Now()
 	if err := d.profiler.Profile(io.Discard); err != nil {
-		return fmt.Errorf("%s profile: the first window holds everything so far: %w", d.kind, err)
+		return fmt.Errorf("%s profile: the first window has all counts so far: %w", d.kind, err)
 	}
 	return nil
 }
@@ -59,7 +95,24 @@ func (d *delta) stop() (*exporter.Profile, error) {
 	w, err := d.rotate()
 	if d.off != nil {
 		d.off()
-		d.off = nil
 	}
 	return w, err
 }
+
+var _ sampler = (*goroutines)(nil)
+
+// goroutines counts goroutines at the end of each window, by stack and labels.
+type goroutines struct{ resource *resource.Resource }
+
+func (*goroutines) start() error { return nil }
+
+func (g *goroutines) rotate() (*exporter.Profile, error) {
+	now := time.Now()
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
+		return nil, fmt.Errorf("goroutine profile: %w", err)
+	}
+	return exporter.NewProfile(exporter.Window{Kind: exporter.KindGoroutine, Start: now, Resource: g.resource}, b.Bytes()), nil
+}
+
+func (g *goroutines) stop() (*exporter.Profile, error) { return g.rotate() }

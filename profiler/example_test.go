@@ -25,9 +25,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		log.Fatal(err)
-	}
 	// The program works. At its end the open windows are exported.
 	if err := p.Shutdown(ctx); err != nil {
 		log.Fatal(err)
@@ -45,9 +42,6 @@ func ExampleProfiler_Profile() {
 	ctx := context.Background()
 	p, err := profiler.New(new(exportertest.Recorder))
 	if err != nil {
-		log.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
 		log.Fatal(err)
 	}
 	var b bytes.Buffer // or a file

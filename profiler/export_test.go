@@ -3,13 +3,9 @@
 
 package profiler
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
-// WithFirstEnd has the first windows end after a whole window rather than at
-// random.
+// WithFirstEnd makes the first windows end after a whole window instead of at random.
 func WithFirstEnd() Option {
 	return optionFunc(func(c config) config {
 		c.phase = func(time.Duration) time.Duration { return 0 }
@@ -17,10 +13,18 @@ func WithFirstEnd() Option {
 	})
 }
 
-// SetPatience sets how long a call of runtime/pprof may keep the loop waiting. It
-// is for before Start.
-func (p *Profiler) SetPatience(d time.Duration) { p.cpu.patience = d }
+// WithPatience sets how long a call of runtime/pprof may delay the loop.
+func WithPatience(d time.Duration) Option {
+	return optionFunc(func(c config) config {
+		c.patience = d
+		return c
+	})
+}
 
-// Opened returns when the first windows are open. On a slow machine Start does not
-// wait for that.
-func (p *Profiler) Opened(ctx context.Context) error { return p.do(ctx, func(*grid) {}) }
+// WithPublicAPI makes runtime/pprof read the CPU samples.
+func WithPublicAPI() Option {
+	return optionFunc(func(c config) config {
+		c.public = true
+		return c
+	})
+}

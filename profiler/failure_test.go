@@ -21,33 +21,24 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// allKinds are all that there are.
-var allKinds = []exporter.Kind{
-	exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock, exporter.KindWall,
-}
+// inBubble are the kinds with goroutines inside the bubble of synctest. The runtime's CPU
+// profiler has one outside.
+var inBubble = []exporter.Kind{exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock, exporter.KindWall}
 
-// inBubble are the kinds of which synctest sees the goroutines: the runtime's CPU
-// profiler has one that waits outside.
-var inBubble = allKinds[1:]
-
-// running returns a Profiler of all kinds but CPU, with windows of a second that
-// end on whole seconds.
+// running returns a Profiler of all kinds except CPU. Its windows end at each full second.
 func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 	t.Helper()
 	p, err := profiler.New(exp, profiler.WithKinds(inBubble...), profiler.WithWindow(time.Second), profiler.WithFirstEnd())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
-// A minute without the destination: windows go on to end, so many wait as
-// there is room for, the others are counted, and one error says so.
+// For a minute the destination blocks: the windows wait while there is room, the others are
+// counted as lost, and one error is reported.
 func TestExporterThatBlocks(t *testing.T) {
-	reports := hear(t, "queue is full")
+	count := reports(t, "queue is full")
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rec := new(exportertest.Recorder)
@@ -59,8 +50,8 @@ func TestExporterThatBlocks(t *testing.T) {
 			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
 		}
 		synctest.Wait()
-		if n := reports(); n != 1 {
-			t.Errorf("%d reports that the exporter is too slow, want 1", n)
+		if n := count(); n != 1 {
+			t.Errorf("%d reports that the queue is full, want 1", n)
 		}
 
 		close(release)
@@ -73,7 +64,7 @@ func TestExporterThatBlocks(t *testing.T) {
 		if len(all) != 49+len(inBubble) {
 			t.Fatalf("%d windows exported, want those that waited and the open ones", len(all))
 		}
-		// The first was in the exporter's hands, the others are the newest.
+		// The exporter held the first, the others are the newest.
 		for _, w := range all[1:] {
 			if age := time.Since(w.End()); age > 11*time.Second {
 				t.Errorf("a window of %s is %v old", w.Kind(), age)
@@ -93,8 +84,8 @@ func TestExporterThatPanics(t *testing.T) {
 	testFailure(t, func() error { panic("no more room") }, "panic: no more room")
 }
 
-// testFailure has an exporter fail for two of three rotations: sampling goes on,
-// each failure is counted and reported, and what comes afterwards arrives.
+// testFailure makes an exporter fail in two of three rotations: sampling continues, each
+// failure is counted and reported, and later profiles arrive.
 func testFailure(t *testing.T, failure func() error, report string) {
 	t.Helper()
 	var log errorLog
@@ -125,8 +116,7 @@ func testFailure(t *testing.T, failure func() error, report string) {
 	})
 }
 
-// Shutdown returns when its context ends, with the number of windows that it left
-// behind.
+// Shutdown returns when its context ends, with the number of windows that are left.
 func TestShutdownReturnsWithinItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -149,23 +139,8 @@ func TestShutdownReturnsWithinItsContext(t *testing.T) {
 	})
 }
 
-func TestStartTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rec := new(exportertest.Recorder)
-		p := running(t, rec)
-		if err := p.Start(); err != nil {
-			t.Errorf("second Start: %v", err)
-		}
-		<-time.After(1500 * time.Millisecond)
-		shutdown(t, p)
-		if got := len(rec.Profiles()); got != 2*len(inBubble) {
-			t.Errorf("%d windows, want %d: nothing is measured twice", got, 2*len(inBubble))
-		}
-	})
-}
-
-// After Shutdown every call returns at once: the second Shutdown nil, and those
-// that want something measured an error.
+// After Shutdown every call returns at once: the second Shutdown nil, Flush and Profile an
+// error.
 func TestCallsAfterShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := new(exportertest.Recorder)
@@ -178,13 +153,10 @@ func TestCallsAfterShutdown(t *testing.T) {
 			want error
 		}{
 			{"Shutdown", p.Shutdown, nil},
-			{"Start", func(context.Context) error { return p.Start() }, profiler.ErrShutdown},
 			{"Flush", p.Flush, profiler.ErrShutdown},
-			{"Enable", func(ctx context.Context) error { return p.Enable(ctx, exporter.KindCPU) }, profiler.ErrShutdown},
-			{"Disable", func(ctx context.Context) error { return p.Disable(ctx, exporter.KindHeap) }, profiler.ErrShutdown},
 			{"Profile", func(ctx context.Context) error {
 				return p.Profile(ctx, new(bytes.Buffer), exporter.KindWall, time.Second)
-			}, profiler.ErrNotEnabled},
+			}, profiler.ErrNotMeasured},
 		} {
 			for _, ctx := range []context.Context{t.Context(), ended()} {
 				begin := time.Now()
@@ -202,8 +174,7 @@ func TestCallsAfterShutdown(t *testing.T) {
 	})
 }
 
-// All calls at once, in whatever order: none panics or hangs, and errors are
-// those that are documented.
+// All calls at once: none panics or hangs, and all errors are documented.
 func TestCallsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 20 {
@@ -215,10 +186,7 @@ func TestCallsAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 4 {
 				for _, call := range []func() error{
-					p.Start,
 					func() error { return p.Flush(t.Context()) },
-					func() error { return p.Enable(t.Context(), exporter.KindHeap) },
-					func() error { return p.Disable(t.Context(), exporter.KindHeap) },
 					func() error {
 						return p.Profile(t.Context(), new(bytes.Buffer), exporter.KindWall, 300*time.Millisecond)
 					},
@@ -227,7 +195,7 @@ func TestCallsAtOnce(t *testing.T) {
 				} {
 					wg.Go(func() {
 						err := call()
-						known := []error{nil, profiler.ErrNotStarted, profiler.ErrShutdown, profiler.ErrNotEnabled}
+						known := []error{nil, profiler.ErrShutdown, profiler.ErrNotMeasured}
 						if !slices.ContainsFunc(known, func(want error) bool { return errors.Is(err, want) }) {
 							t.Error(err)
 						}
@@ -249,7 +217,7 @@ func ended() context.Context {
 	return ctx
 }
 
-// before is a Recorder that does something before each Export.
+// before is a Recorder with an action before each Export.
 type before struct {
 	*exportertest.Recorder
 	act func() error

@@ -125,7 +125,7 @@ func profiling() bool { return strings.Contains(stacks(), "runtime/pprof.profile
 // StopCPUProfile is one, too.
 func free(t *testing.T) {
 	t.Helper()
-	users := []string{"runtime/pprof.profileWriter", "created by github.com/spanprof/spanprof/profiler.(*Profiler).Start", "profileCPU", "abandon", "(*cpu).try"}
+	users := []string{"runtime/pprof.profileWriter", "created by github.com/spanprof/spanprof/profiler.New", "abandon", "(*cpu).try", "(*cpuRun).confirm"}
 	until(t, func() bool {
 		all := stacks()
 		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })

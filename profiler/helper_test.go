@@ -5,46 +5,29 @@ package profiler_test
 
 import (
 	"context"
-	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// endless is a window that ends only by Flush or Shutdown.
+// endless is a window that does not end within a test.
 const endless = time.Hour
 
-// longest is how long a test burns CPU at most before it says that no sample
-// has come.
+// longest is for how long runtime/pprof may delay the loop on a busy machine.
 const longest = 8 * time.Second
 
-// start returns a profiler whose windows are open, which the end of the test shuts
-// down. Where the machine is slow it has more patience than that of a program.
+// start returns a Profiler and its exporter. It is shut down at the end of the test.
 func start(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
 	t.Helper()
-	p, rec := launch(t, longest, opts...)
-	if p.Status().Running {
-		if err := p.Opened(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p, rec
-}
-
-// launch is start where the windows cannot open, or only later.
-func launch(t *testing.T, patience time.Duration, opts ...profiler.Option) (*profiler.Profiler, *exportertest.Recorder) {
-	t.Helper()
 	rec := new(exportertest.Recorder)
-	p, err := profiler.New(rec, opts...)
+	p, err := profiler.New(rec, append([]profiler.Option{profiler.WithPatience(longest)}, opts...)...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	p.SetPatience(patience)
-	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -55,7 +38,7 @@ func launch(t *testing.T, patience time.Duration, opts ...profiler.Option) (*pro
 	return p, rec
 }
 
-// lane returns the account of the only exporter.
+// lane is the account of the only exporter.
 func lane(p *profiler.Profiler) exporter.Status { return p.Status().Lanes[0] }
 
 // lost returns the number of lost profiles.
@@ -66,7 +49,7 @@ func lost(s exporter.Status) (n uint64) {
 	return n
 }
 
-// recorded is that of a Recorder that has taken n profiles.
+// recorded is the account of n profiles that all arrived.
 func recorded(n uint64) []exporter.Status {
 	return []exporter.Status{{Name: "exportertest", Taken: n, Exported: n}}
 }
@@ -85,13 +68,10 @@ func shutdown(t *testing.T, p *profiler.Profiler) {
 	}
 }
 
-// fallback returns what Status says of samples that runtime/pprof reads, which is
-// nothing on a runtime that is known.
-func fallback(t *testing.T, p *profiler.Profiler) string {
+// reports returns how often an error with text was reported.
+func reports(t *testing.T, text string) (times func() int64) {
 	t.Helper()
-	why := p.Status().CPUFallback
-	if unknown := goruntime.Unknown(); (why == "") != (unknown == nil) && runtime.GOOS == "linux" {
-		t.Errorf("the status is %q, while the runtime is known: %v", why, unknown)
-	}
-	return why
+	var n atomic.Int64
+	reporttest.Handle(t, func(err error) { n.Add(int64(strings.Count(err.Error(), text))) })
+	return n.Load
 }

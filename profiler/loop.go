@@ -14,129 +14,128 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// do has the loop, which must have been started, run f between two of its steps.
-// It returns ErrShutdown or, while f may still be running, ctx's error.
-func (p *Profiler) do(ctx context.Context, f func(*grid)) error {
-	ran := make(chan struct{})
-	call := func(g *grid) {
-		defer close(ran)
-		f(g)
+// schedule is the grid on which windows end, unless Flush ends them. It does not drift with
+// the time that closing takes.
+type schedule struct {
+	// begin is a point of the grid before the first window. It is random, so that programs
+	// that start together do not export together.
+	begin  time.Time
+	window time.Duration
+	passed uint64 // how many points had passed at the last call of over
+}
+
+// left returns the time until the next end. After a Flush a remainder of less than a tenth of
+// a window makes no window: the window continues to the end after it.
+func (s *schedule) left() time.Duration {
+	left := s.window - time.Since(s.begin)%s.window
+	if left < s.window/10 {
+		left += s.window
 	}
-	select {
-	case p.calls <- call:
-	case <-p.done:
-		return ErrShutdown
-	case <-ctx.Done():
-		return ctx.Err()
+	return left
+}
+
+// over returns how many ends have passed since its last call.
+func (s *schedule) over() uint64 {
+	passed := uint64(time.Since(s.begin) / s.window)
+	over := passed - s.passed
+	s.passed = passed
+	return over
+}
+
+// newStreams returns a stream for each kind. The CPU is last, because a call of runtime/pprof
+// may have to wait.
+func (p *Profiler) newStreams() (streams []*stream) {
+	second := func() time.Duration { return time.Second }
+	for _, k := range known {
+		s := &stream{kind: k, apart: second}
+		switch k {
+		case exporter.KindHeap:
+			s.sampler = newHeap(p.config)
+		case exporter.KindMutex:
+			s.sampler = newMutex(p.config)
+		case exporter.KindBlock:
+			s.sampler = newBlock(p.config)
+		case exporter.KindGoroutine:
+			s.sampler = &goroutines{p.config.resource}
+		case exporter.KindWall:
+			s.sampler = p.wall
+		case exporter.KindCPU:
+			s.sampler, s.apart = p.cpu, p.cpu.apart
+		}
+		if slices.Contains(p.config.kinds, k) {
+			streams = append(streams, s)
+		}
 	}
-	select {
-	case <-ran:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return streams
+}
+
+// stream returns the stream of a measured kind. The loop calls it.
+func (p *Profiler) stream(k exporter.Kind) *stream {
+	return p.streams[slices.IndexFunc(p.streams, func(s *stream) bool { return s.kind == k })]
 }
 
 // loop owns the streams. It closes opened when the first windows are open.
 func (p *Profiler) loop(opened chan<- struct{}) {
 	defer close(p.done)
-	defer p.metrics.record(p.counts) // Shutdown may have given up waiting
-	// A goroutine inherits the labels of its creator, and so does the one
-	// that runtime/pprof starts for each CPU profile. Neither works for
-	// the span that happened to be open at Start.
+	// A goroutine inherits the labels of its creator, and so does the goroutine that
+	// runtime/pprof starts for each CPU profile. Neither works for a span.
 	goruntime.ClearLabels()
 
-	p.mu.Lock()
-	kinds := slices.Clone(p.kinds)
-	p.mu.Unlock()
-	for _, k := range kinds {
-		p.open(k)
+	p.streams = p.newStreams()
+	cpu := slices.Contains(p.config.kinds, exporter.KindCPU)
+	if cpu {
+		measuringCPU.Add(1)
+		defer measuringCPU.Add(-1)
 	}
-	g := grid{begin: time.Now().Add(-p.config.phase(p.config.window)), window: p.config.window}
-	p.schedule(&g)
+	for _, s := range p.streams {
+		p.report(s.start())
+	}
+	p.schedule = schedule{begin: time.Now().Add(-p.config.phase(p.config.window)), window: p.config.window}
+	p.due = time.Now().Add(p.schedule.left())
 	timer := time.NewTimer(p.next())
 	defer timer.Stop()
+	p.publish()
 	close(opened)
-	var late []chan struct{} // Flushes that wait, at most until the CPU window is closed too
+	var late []chan struct{} // Flushes that wait until runtime/pprof lets us close the CPU window
 	for {
 		select {
 		case <-timer.C:
-			p.tick(&g)
-		case <-p.wake:
-			p.mu.Lock()
-			rotated := p.pending
-			p.pending = nil
-			p.mu.Unlock()
-			p.end(&g, sampler.rotate)
+			p.tick()
+		case rotated := <-p.flushes:
 			late = append(late, rotated)
-		case w := <-p.cpu.pending:
-			p.adopt(w)
+			p.end(sampler.rotate)
+		case r := <-p.cpu.pending:
+			p.report(p.stream(exporter.KindCPU).cut(func(sampler) (*exporter.Profile, error) { return p.cpu.adopt(r) }))
 			if len(late) > 0 {
-				p.end(&g, sampler.rotate)
+				p.end(sampler.rotate)
 			}
-		case <-p.cpu.stopped:
-			if p.cpu.pending == nil { // or it will be noticed by adopt
-				p.report(p.cpu.notice(p.cpu.open))
-			}
-		case <-p.surprised():
-			p.cut(&g, p.cpuRun)
-		case <-p.full():
-			// Its next window has room for the samples.
-			p.endStream(p.cpuRun, sampler.rotate)
+		case <-p.cpu.lost():
+			p.report(p.cpu.notice())
+		case <-p.cpu.full():
+			p.endStream(p.stream(exporter.KindCPU), sampler.rotate)
 		case call := <-p.calls:
-			call(&g)
+			call()
 		case <-p.stop:
 			p.closing = true
-			// An Enable or Disable may have come after Shutdown counted.
-			p.unclosed.Store(int64(len(p.streams)))
-			p.end(&g, sampler.stop)
+			p.end(sampler.stop)
 			for _, s := range p.streams {
 				s.release()
-				if s.kind == exporter.KindCPU {
-					measuringCPU.Add(-1)
-				}
 			}
+			p.publish()
 			return
 		}
+		p.publish()
 		if p.cpu.pending == nil {
 			for _, rotated := range late {
 				close(rotated)
 			}
 			late = nil
 		}
-		p.metrics.record(p.counts)
 		timer.Reset(p.next())
 	}
 }
 
-// surprised returns what is closed when the samples of the open CPU run cannot be
-// read, nil if there is nothing to be done about it.
-func (p *Profiler) surprised() <-chan struct{} {
-	if !p.cpu.measuring() {
-		return nil
-	}
-	return p.cpu.open.surprised()
-}
-
-// full returns what has a token when the open CPU window must end before its time, or samples
-// are dropped.
-func (p *Profiler) full() <-chan struct{} {
-	if !p.cpu.measuring() {
-		return nil
-	}
-	return p.cpu.open.full()
-}
-
-// schedule sets when the open windows end.
-func (p *Profiler) schedule(g *grid) {
-	left := g.left()
-	p.mu.Lock()
-	p.due = time.Now().Add(left)
-	p.mu.Unlock()
-}
-
-// next returns the time until something is to be done: the end of the windows,
-// of a tap, or of the wait for the CPU profiler.
+// next returns the time until the end of the windows or of a tap.
 func (p *Profiler) next() time.Duration {
 	next := p.due
 	for _, s := range p.streams {
@@ -144,38 +143,27 @@ func (p *Profiler) next() time.Duration {
 			next = due
 		}
 	}
-	if retry := p.cpu.retry; !retry.IsZero() && retry.Before(next) {
-		next = retry
-	}
 	return time.Until(next)
 }
 
-// tick does what next has waited for.
-func (p *Profiler) tick(g *grid) {
+// tick ends what is due.
+func (p *Profiler) tick() {
 	now := time.Now()
 	if !now.Before(p.due) {
-		p.end(g, sampler.rotate)
+		p.end(sampler.rotate)
 		return
 	}
 	for _, s := range p.streams {
-		due, ok := s.due()
-		switch {
-		case ok && !due.After(now):
-			if p.cut(g, s) {
-				return
-			}
-		case s.kind == exporter.KindCPU && !p.cpu.retry.IsZero() && !p.cpu.retry.After(now):
-			// Nothing runs that the end of the windows could share.
-			p.report(s.cut(sampler.rotate))
+		if due, ok := s.due(); ok && !due.After(now) && p.cut(s) {
+			return
 		}
 	}
 }
 
-// cut makes an edge in s. Windows that are due anyway soon end there, all of
-// them; then it returns true.
-func (p *Profiler) cut(g *grid, s *stream) bool {
+// cut ends a piece of s. If the windows are due soon they all end there; then it returns true.
+func (p *Profiler) cut(s *stream) (ended bool) {
 	if time.Until(p.due) <= min(s.apart(), p.config.window/10) {
-		p.end(g, sampler.rotate)
+		p.end(sampler.rotate)
 		return true
 	}
 	p.report(s.cut(sampler.rotate))
@@ -183,37 +171,31 @@ func (p *Profiler) cut(g *grid, s *stream) bool {
 }
 
 // end closes the open windows, by sampler.rotate or sampler.stop.
-func (p *Profiler) end(g *grid, by func(sampler) (*exporter.Profile, error)) {
+func (p *Profiler) end(by func(sampler) (*exporter.Profile, error)) {
 	measured := true
 	for _, s := range p.streams {
 		measured = p.endStream(s, by) && measured
 	}
-	if over := g.over(); !measured {
-		p.skipped.Add(over)
+	if over := p.schedule.over(); !measured {
+		p.skipped += over
 	}
-	p.schedule(g)
+	p.due = time.Now().Add(p.schedule.left())
 }
 
-// adopt takes over a CPU run that has been opened late.
-func (p *Profiler) adopt(w *cpuWindow) {
-	i := slices.IndexFunc(p.streams, func(s *stream) bool { return s.kind == exporter.KindCPU })
-	p.report(p.streams[i].cut(func(sampler) (*exporter.Profile, error) { return p.cpu.adopt(w) }))
-}
-
-// endStream closes one window. It returns false if the schedule tells how many
-// windows are lost because of it, as is so for the CPU.
+// endStream closes one window. It returns false if the schedule has the number of lost
+// windows, as for CPU.
 func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, error)) bool {
 	windows, err := s.end(by)
 	p.report(err)
 	switch {
 	case errors.Is(err, errNotClosed):
-		p.skipped.Add(1)
+		p.skipped++
 	case p.closing:
 		p.unclosed.Add(-1)
 	}
 	for _, w := range windows {
-		p.windows.Add(1)
-		// The error would be that Shutdown has given up; the lanes count it.
+		p.windows++
+		// The error would be that Shutdown has given up; the exporter's account has it.
 		_ = p.lanes.Export(context.Background(), p.identified(w))
 	}
 	switch {
@@ -222,12 +204,12 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 	case s.kind == exporter.KindCPU:
 		return false
 	default:
-		p.skipped.Add(1)
+		p.skipped++
 		return true
 	}
 }
 
-// identified returns w with the resource of now.
+// identified returns w with the current resource.
 func (p *Profiler) identified(w *exporter.Profile) *exporter.Profile {
 	if p.config.resourceNow == nil {
 		return w

@@ -15,21 +15,20 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
 	defaultWindow = 10 * time.Second
 	minWindow     = 100 * time.Millisecond
-	// defaultCPURate is the only rate of runtime/pprof.
-	defaultCPURate = 100
-	// maxCPURate leaves room below the 250 ticks a second of most Linux systems.
-	// Samples at 97 and 199 Hz cover 99 % of the CPU time there; at 250, 333 and 500 Hz
-	// they cover 95, 75 and 50 %.
-	maxCPURate = 200
 )
 
-// byDefault are the kinds that cost next to nothing.
+// known are the kinds that exist, in the order of their ends. CPU is last, because a call of
+// runtime/pprof may have to wait.
+var known = []exporter.Kind{
+	exporter.KindHeap, exporter.KindWall, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock, exporter.KindCPU,
+}
+
+// byDefault are the kinds with hardly any cost.
 var byDefault = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
 
 // Option sets something of a Profiler.
@@ -45,24 +44,21 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	window   time.Duration
 	resource *resource.Resource
-	// resourceNow is nil where the resource is fixed.
+	// resourceNow is nil if the resource is fixed.
 	resourceNow func() *resource.Resource
 	kinds       []exporter.Kind
 
-	cpuRate                  int
 	wallBudget               float64
-	wallOfAll                bool
-	mutexFraction, blockRate int // 0: as the program has set them
+	mutexFraction, blockRate int           // 0: as the program has set them
+	patience                 time.Duration // of cpu; 0 for the default
+	public                   bool          // runtime/pprof reads the CPU samples
 	phase                    func(window time.Duration) time.Duration
-	unknownRuntime           func() error
 	optIn                    bool
 	meterProvider            metric.MeterProvider
 }
 
 // WithWindow sets the length of a window, and so the delay of a profile unless Flush is
-// called. The default is 10 s. On Linux and macOS the end of a CPU window loses no
-// samples, see CPUFallback of [Status]. Elsewhere it loses the samples of about 20 ms, more
-// if all cores are busy: 0.2 % of 10 s, but a fifth of 100 ms. New refuses less than that.
+// called. The default is 10 s; New refuses less than 100 ms.
 //
 // A CPU window with samples of 49,152 different stacks and labels ends early, and the next one
 // continues from there. So memory is bounded and no sample is lost. 128 busy cores take that
@@ -98,7 +94,7 @@ func WithResourceFunc(f func() *resource.Resource) Option {
 
 // WithKinds sets what is measured. The default is CPU and heap. The kinds mutex and block
 // are empty unless WithMutexFraction and WithBlockRate, or the program, set a rate. New
-// refuses kinds that it does not know, and none at all.
+// refuses unknown kinds, and an empty list.
 func WithKinds(kinds ...exporter.Kind) Option {
 	kinds = slices.Clone(kinds)
 	return optionFunc(func(c config) config {
@@ -107,51 +103,38 @@ func WithKinds(kinds ...exporter.Kind) Option {
 	})
 }
 
-// WithCPURate sets the rate of samples of [exporter.KindCPU], per second of CPU. The
-// default is 100. A rate such as 97, 99 or 101 does not run in step with 10 ms timers of the
-// program. A higher one costs more. New refuses less than 1 and more than 200: Linux takes
-// samples when its clock ticks, 250 times a second on most systems. At a rate near
-// that the profile would show less CPU time than was used. A system that is known to tick
-// less often is reported through otel.Handle at the start and in [Status].
-//
-// This package reads the samples from the runtime, with the time of each. It uses
-// runtime/pprof.readProfile and a few functions that are linked by name, and verifies the
-// layout of label sets. runtime/pprof keeps the profile open meanwhile, so it is in use
-// for the program like any profile. On Linux the end of a window sends up to a thousand
-// SIGPROF to its own thread, in some milliseconds: then the runtime passes on its samples
-// without a stop. That CPU time is in the profile too, under this package. Another handler of
-// SIGPROF, such as a C library's, gets a few of them.
-//
-// The program pays for that in two calls. StopCPUProfile for our profile takes some
-// milliseconds longer while that begins, and up to 20 just after a window. A busy machine makes that longer, because it needs a look at all
-// goroutines. Of 10,000 calls while 24 threads wanted two cores, 1 % took more than
-// 50 ms, and the longest a second. runtime.SetCPUProfileRate prints the runtime's warning
-// (https://go.dev/issue/42502) on stderr, as it does while any profile runs. If our profile
-// is just beginning, its first window has the program's rate.
-//
-// runtime/pprof reads the samples at a rate of 100 in these cases:
-//
-//   - the runtime of the Go version is unexpected, at New or later by the form of the samples
-//   - two ends of windows have waited up to 10 s for the effect of those signals
-//   - the build tag spanprof_public is set
-//   - the rate is 100 and the system is not Linux or macOS, where only a stop of the runtime
-//     yields the samples
-//
-// Samples then have no times, and samples of a goroutine that has outlived its span count for
-// the span. CPURate and CPUFallback of [Status] have the state. It is reported through
-// otel.Handle if another rate was wanted.
-func WithCPURate(hz int) Option {
+// WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of one core: 0.02
+// is 20 ms per second. The default is 0.01. More of it is more samples. Over a minute at most
+// twice the budget is used, with two exceptions: rounds that cost much more than the rounds
+// before, and so many goroutines that one round costs more. Then the budget is saved for a
+// round, for up to ten minutes. Fewer than one round in ten seconds are reported through
+// otel.Handle once. New refuses a share of 0 or less, or above 1.
+func WithWallBudget(share float64) Option {
 	return optionFunc(func(c config) config {
-		c.cpuRate = hz
+		c.wallBudget = share
 		return c
 	})
 }
 
-// WithMutexFraction has the runtime count one in n contended mutexes, as
-// runtime.SetMutexProfileFraction does, while KindMutex is measured; afterwards
-// the fraction is what it was before. Without the option it stays as the program
-// has set it: 0 unless it did, and then the profiles are empty. New refuses
-// less than 1.
+// WithMeterProvider sets the destination of the Profiler's metrics. The default is the global
+// MeterProvider; New refuses nil. The metrics are counters, updated after each step:
+//
+//   - spanprof.profiler.window.measured and .skipped, in {window};
+//   - spanprof.profiler.cpu.foreign, in {profile};
+//   - spanprof.profiler.wall.round.skipped, in {round}, and .sample.dropped, in {sample}.
+//
+// Package exporter has the metrics of what becomes of the windows afterwards.
+func WithMeterProvider(m metric.MeterProvider) Option {
+	return optionFunc(func(c config) config {
+		c.meterProvider = m
+		return c
+	})
+}
+
+// WithMutexFraction makes the runtime count one in n contended mutexes while KindMutex is
+// measured, see runtime.SetMutexProfileFraction. Shutdown restores the fraction. Without the
+// option the program's fraction applies, by default 0, and then the profiles are empty. New
+// refuses less than 1.
 func WithMutexFraction(n int) Option {
 	return optionFunc(func(c config) config {
 		c.mutexFraction = n
@@ -184,9 +167,6 @@ func newConfig(opts []Option) (config, error) {
 		kinds:    byDefault,
 		phase:    rand.N[time.Duration],
 
-		unknownRuntime: goruntime.Unknown,
-
-		cpuRate:    defaultCPURate,
 		wallBudget: defaultWallBudget,
 
 		meterProvider: otel.GetMeterProvider(),
@@ -201,8 +181,6 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, fmt.Errorf("profiler: window of %v is too short: use at least %v", c.window, minWindow)
 	case c.resource == nil:
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
-	case c.cpuRate < 1 || c.cpuRate > maxCPURate:
-		return config{}, fmt.Errorf("profiler: cpu rate of %d Hz: use 1 to %d, at which systems lose no samples", c.cpuRate, maxCPURate)
 	case c.mutexFraction < 0:
 		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
 	case c.blockRate < 0:

@@ -7,130 +7,104 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
-	"github.com/spanprof/spanprof/profiler/internal/cpulog"
 )
 
-var (
-	// ErrNotStarted is returned by Flush before Start.
-	ErrNotStarted = errors.New("profiler: not started")
-	// ErrShutdown is returned by Start, Flush, Enable and Disable after
-	// Shutdown.
-	ErrShutdown = errors.New("profiler: already shut down")
+// ErrShutdown is returned by Flush after Shutdown.
+var ErrShutdown = errors.New("profiler: already shut down")
 
-	errNeverStarted = errors.New("shut down without Start: nothing was measured, and the exporter got no profile; call Start after New")
-)
-
-// stopGrace bounds the wait of Start for the first windows to open. It also bounds the wait
-// of Shutdown for the last to close if its context leaves less. That takes about 20 ms, and
-// up to a second if 64 goroutines want two cores. On macOS it takes up to 200 ms, because
-// the runtime polls for the end of a profile. It has no bound while another StopCPUProfile
-// writes, to a client that does not read for example: runtime/pprof makes all others wait.
+// stopGrace bounds the wait of New for the first windows to open. It also bounds the wait of
+// Shutdown for the last to close if its context leaves less. That takes a few milliseconds,
+// and up to a second if 64 goroutines want two cores. It has no bound while another
+// StopCPUProfile writes, to a client that does not read for example: runtime/pprof makes all
+// others wait.
 const stopGrace = 500 * time.Millisecond
 
-// Profiler measures the process, window after window, and gives each window's
-// profile to the lanes of its exporter. It is safe for concurrent use.
+// Profiler measures the process, window after window, and gives each window's profile to its
+// exporter. It is safe for concurrent use.
 type Profiler struct {
-	lanes    *exporter.Multi
-	reporter report.Reporter
-	config   config
-	disabled bool
-	cpu      *cpu       // in use while CPU is among the kinds
-	wall     *wallClock // likewise
-	metrics  *metrics
-	skipped  atomic.Uint64
-	windows  atomic.Uint64 // that were handed to the lanes
-	unclosed atomic.Int64  // how many windows Shutdown has not closed (yet)
+	lanes      *exporter.Multi
+	reporter   report.Reporter
+	config     config
+	disabled   bool
+	metrics    []metric.Int64Counter // one for each of counters
+	background context.Context       // of no span: a loss belongs to none
+	published  atomic.Pointer[Status]
+	unclosed   atomic.Int64 // how many windows Shutdown has not closed (yet)
 
-	wake  chan struct{}    // holds a token when pending is not nil
-	calls chan func(*grid) // what the loop is to run
-	stop  chan struct{}    // closed by Shutdown
-	done  chan struct{}    // closed when the loop has ended
+	flushes chan chan struct{} // closed by the loop after its next rotation
+	calls   chan func()        // run by the loop
+	stop    chan struct{}      // closed by Shutdown
+	done    chan struct{}      // closed when the loop has ended
+	once    sync.Once          // Shutdown
 
-	// The loop's alone.
-	streams []*stream // one for each kind, the CPU last
-	closing bool      // Shutdown has been called
-
-	mu      sync.Mutex
-	state   state
-	kinds   []exporter.Kind
-	cpuRun  *stream       // of the CPU; nil if there is none
-	pending chan struct{} // closed when the rotation that Flush asked for is done
-	due     time.Time     // the end of the open windows
+	// Only the loop uses these, and New before it.
+	streams  []*stream // one for each kind, CPU last
+	cpu      *cpu
+	wall     *wallClock
+	schedule schedule
+	due      time.Time // the end of the open windows
+	windows  uint64
+	skipped  uint64
+	loops    bool // the loop runs
+	closing  bool // Shutdown was called
 }
 
-// state is how far a Profiler's life has come.
-type state int
-
-const (
-	created state = iota
-	running
-	shutDown
-)
-
-// New returns a Profiler that measures nothing before Start. It takes ownership
-// of exp, which Shutdown shuts down. It returns an error if an option makes no
-// sense or the MeterProvider fails; exp is then not touched.
+// New returns a Profiler that measures from now on, in windows. It owns exp, and Shutdown
+// shuts exp down. New returns an error if an option is invalid or the MeterProvider fails;
+// then it does not touch exp.
+//
+// Another CPU profile in the process is no error: the Profiler skips CPU windows until it
+// ends, see [Status]. While such a profile is being written it is unknown whether it still
+// runs. If that takes more than half a second New returns, and the windows open afterwards.
+//
+// If profiling is disabled by the environment nothing is measured.
 func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if exp == nil {
-		return nil, errors.New("profiler: exporter is nil: the profiles need somewhere to go")
+		return nil, errors.New("profiler: exporter is nil: the profiles need a destination")
 	}
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(c.meterProvider)
+	metrics, err := newMetrics(c.meterProvider)
 	if err != nil {
 		return nil, err
 	}
-	cpu := newCPU(c.resource, c.cpuRate)
-	switch err := c.unknownRuntime(); {
-	case err != nil:
-		cpu.avoid(err)
-	case !cpulog.Uncut && c.cpuRate == defaultCPURate:
-		cpu.avoid(errors.New("on this system that would stop the profile at each end of a window"))
+	p := &Profiler{
+		lanes:      exporter.NewMulti(exp),
+		config:     c,
+		disabled:   env.Off(c.optIn),
+		metrics:    metrics,
+		background: context.Background(),
+		flushes:    make(chan chan struct{}),
+		calls:      make(chan func()),
+		stop:       make(chan struct{}),
+		done:       make(chan struct{}),
+		cpu:        newCPU(c.resource),
+		wall:       newWallClock(c.resource, c.wallBudget),
 	}
-	lanes := exporter.NewMulti(exp)
-	return &Profiler{
-		lanes:    lanes,
-		config:   c,
-		metrics:  m,
-		disabled: env.Off(c.optIn),
-		cpu:      cpu,
-		wall:     newWallClock(c.resource, c.wallBudget, c.wallOfAll),
-		wake:     make(chan struct{}, 1),
-		calls:    make(chan func(*grid)),
-		stop:     make(chan struct{}),
-		done:     make(chan struct{}),
-		kinds:    slices.Clone(c.kinds),
-	}, nil
-}
-
-// Start opens the first windows and returns. Another CPU profile in the process is no error:
-// CPU windows are skipped until it ends, see Status. While such a profile is being written it
-// is unknown whether it still runs. If that takes more than half a second Start returns, and
-// the windows open afterwards. A second Start does nothing; after Shutdown it returns
-// ErrShutdown. When profiling is disabled by the environment Start does nothing.
-func (p *Profiler) Start() error {
-	p.mu.Lock()
-	if p.state == shutDown {
-		p.mu.Unlock()
-		return ErrShutdown
+	if c.patience > 0 {
+		p.cpu.patience = c.patience
 	}
-	if p.state == running || p.disabled {
-		p.mu.Unlock()
-		return nil
+	if c.public {
+		p.cpu.public = publicError(goruntime.ErrPublic)
 	}
-	p.state = running
-	p.mu.Unlock()
-
+	p.publish()
+	if p.disabled {
+		close(p.done)
+		return p, nil
+	}
+	p.loops = true
 	opened := make(chan struct{})
 	go p.loop(opened)
 	timer := time.NewTimer(stopGrace)
@@ -139,25 +113,33 @@ func (p *Profiler) Start() error {
 	case <-opened:
 	case <-timer.C:
 	}
-	return nil
+	return p, nil
 }
 
-// Flush closes the open windows now, opens the next, and returns when every lane
-// has delivered the profiles. It returns ctx's error if it ends first,
-// ErrNotStarted or ErrShutdown, and the errors of the lanes: of an exporter's
-// ForceFlush, and that profiles were lost since the last Flush, with the reason. The
-// latter goes to otel.Handle too, when it happens, and is counted in Status. The error
-// handler may call Flush and Shutdown; an exporter may not.
+// Flush closes the open windows now, opens the next, and returns when every exporter has the
+// profiles. It returns ctx's error if it ends first, ErrShutdown, and the errors of the
+// exporters: of a ForceFlush, and that profiles were lost since the last Flush, with the
+// reason. The loss goes to otel.Handle too, when it happens, and is counted in Status. The
+// error handler may call Flush and Shutdown; an exporter may not.
 //
-// Each end of a window makes a profile. If runtime/pprof reads CPU samples, it also loses the
-// samples of about 20 ms. So Flush is for tests and for people in front of a page, not for a
-// loop. Concurrent calls share a rotation.
-//
-// When profiling is disabled by the environment Flush does nothing.
+// Each end of a window makes a profile. So Flush is for tests and for people in front of a
+// page. It does nothing if profiling is disabled by the environment.
 func (p *Profiler) Flush(ctx context.Context) error {
-	rotated, err := p.requestRotation()
-	if rotated == nil {
-		return err
+	select {
+	case <-p.stop:
+		return ErrShutdown
+	default:
+	}
+	if p.disabled {
+		return nil
+	}
+	rotated := make(chan struct{})
+	select {
+	case p.flushes <- rotated:
+	case <-p.done:
+		return ErrShutdown
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	select {
 	case <-rotated:
@@ -166,69 +148,41 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer p.metrics.record(p.counts)
-	err = p.lanes.ForceFlush(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err != nil && p.state == shutDown {
-		return ErrShutdown
+	err := p.lanes.ForceFlush(ctx)
+	select {
+	case <-p.stop:
+		if err != nil {
+			return ErrShutdown
+		}
+	default:
 	}
 	return err
 }
 
-// requestRotation returns a channel that is closed after the next rotation, nil if there will
-// be none.
-func (p *Profiler) requestRotation() (<-chan struct{}, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.state == shutDown:
-		return nil, ErrShutdown
-	case p.disabled:
-		return nil, nil
-	case p.state == created:
-		return nil, ErrNotStarted
-	}
-	if p.pending == nil {
-		p.pending = make(chan struct{})
-		p.wake <- struct{}{}
-	}
-	return p.pending, nil
-}
-
 // Shutdown closes the open windows, exports them and shuts the exporter down. It returns the
-// errors of the lanes, as Flush does. If ctx ends first, the errors have the number of
-// profiles that each lane has left. Closing the windows takes about 20 ms, and more if
-// all cores are busy. Shutdown waits for that at most half a second, even if ctx has
-// ended: no CPU profile must stay on. A CPU window cannot be closed while another
+// errors of the exporters, as Flush does. If ctx ends first, the errors have the number of
+// profiles that each exporter has left. Closing the windows takes a few milliseconds, and
+// more if all cores are busy. Shutdown waits for that for half a second at most, even if ctx
+// has ended: no CPU profile must stay on. A CPU window cannot be closed while another
 // StopCPUProfile does not return. Shutdown then waits two seconds with the other windows
-// closed, and reports the missing one. It also waits, as long at most, until otel.Handle has
+// closed, and reports the missing one. It also waits, for as long, until otel.Handle has
 // returned from the last reports.
 //
 // It ends the calls of Profile that share its windows. So shut the Profiler down before an
-// http.Server with handlers that call Profile.
-//
-// Without Start it shuts only the exporter down, and reports through otel.Handle that
-// nothing was measured. Calls after the first do nothing and return nil.
-func (p *Profiler) Shutdown(ctx context.Context) error {
-	p.mu.Lock()
-	before := p.state
-	p.state = shutDown
-	p.mu.Unlock()
+// http.Server with handlers that call Profile. Calls after the first do nothing and return
+// nil.
+func (p *Profiler) Shutdown(ctx context.Context) (err error) {
+	p.once.Do(func() { err = p.shutdown(ctx) })
+	return err
+}
 
-	if before == shutDown {
-		return nil
-	}
-	defer p.metrics.record(p.counts)
-	if before == created && !p.disabled {
-		p.report(errNeverStarted)
-	}
+func (p *Profiler) shutdown(ctx context.Context) error {
 	var errs []error
-	if before == running {
-		p.mu.Lock()
-		p.unclosed.Store(int64(len(p.kinds))) // until the loop gets there
-		p.mu.Unlock()
-		close(p.stop)
+	if !p.disabled {
+		p.unclosed.Store(int64(len(p.config.kinds)))
+	}
+	close(p.stop)
+	if !p.disabled {
 		errs = append(errs, p.join(ctx))
 	}
 	var reported sync.WaitGroup

@@ -6,6 +6,7 @@ package profiler_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,10 +30,11 @@ func TestNewRefuses(t *testing.T) {
 		{"short window", profiler.WithWindow(99 * time.Millisecond), "use at least 100ms"},
 		{"negative window", profiler.WithWindow(-time.Second), "use at least 100ms"},
 		{"no resource", profiler.WithResource(nil), "leave WithResource out"},
-		{"no kind", profiler.WithKinds(), `"cpu" "heap"`},
-		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `wrong kind: "gpu": use some of ["cpu" "heap"`},
-		{"cpu rate of nothing", profiler.WithCPURate(0), "use 1 to 200"},
-		{"cpu rate beyond what systems can do", profiler.WithCPURate(201), "use 1 to 200"},
+		{"no kind", profiler.WithKinds(), `"heap" "wall"`},
+		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `wrong kind: "gpu": use some of ["heap" "wall"`},
+		{"wall budget of nothing", profiler.WithWallBudget(0), "share of one core"},
+		{"wall budget of more than a core", profiler.WithWallBudget(1.01), "share of one core"},
+		{"wall budget that is no number", profiler.WithWallBudget(math.NaN()), "share of one core"},
 		{"mutex fraction of nothing", profiler.WithMutexFraction(0), "leave WithMutexFraction out"},
 		{"block rate of nothing", profiler.WithBlockRate(0), "leave WithBlockRate out"},
 		{"no meter provider", profiler.WithMeterProvider(nil), "leave WithMeterProvider out"},
@@ -49,24 +51,20 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	p, err := profiler.New(new(exportertest.Recorder))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv("SPANPROF_DISABLED", "true")
+	p, _ := start(t)
 	want := profiler.Status{
-		NotStarted: true,
-
-		Kinds:  []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
-		Window: 10 * time.Second,
-		CPU:    "stopped",
-
-		CPURate: 100,
-		Lanes:   recorded(0),
-
-		CPUFallback: fallback(t, p),
+		Disabled: true,
+		Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindHeap},
+		CPU:      "disabled by the environment",
+		Lanes:    recorded(0),
 	}
 	if diff := cmp.Diff(want, p.Status()); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
+	}
+	flush(t, p)
+	if err := p.Profile(t.Context(), new(strings.Builder), exporter.KindCPU, time.Second); !errors.Is(err, profiler.ErrNotMeasured) {
+		t.Errorf("Profile: %v, want ErrNotMeasured", err)
 	}
 }
 
@@ -74,34 +72,18 @@ func TestOptionsAreCopied(t *testing.T) {
 	kinds := []exporter.Kind{exporter.KindHeap, exporter.KindHeap}
 	opt := profiler.WithKinds(kinds...)
 	kinds[0] = "wall"
-	p, err := profiler.New(new(exportertest.Recorder), opt, profiler.WithResource(resource.Empty()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, _ := start(t, nil, opt, profiler.WithResource(resource.Empty()))
 	p.Status().Kinds[0] = "wall"
 	if diff := cmp.Diff([]exporter.Kind{exporter.KindHeap}, p.Status().Kinds); diff != "" {
 		t.Errorf("Kinds (-want +got):\n%s", diff)
 	}
 }
 
-func TestNilOptionsAreSkipped(t *testing.T) {
-	p, err := profiler.New(new(exportertest.Recorder), nil, profiler.WithWindow(time.Minute), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Status().Window; got != time.Minute {
-		t.Errorf("window of %v, want one minute", got)
-	}
-}
-
 func TestLife(t *testing.T) {
 	p, rec := start(t, profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(endless))
-	if err := p.Start(); err != nil {
-		t.Errorf("second Start: %v", err)
-	}
 	flush(t, p)
 	if !p.Status().Running {
-		t.Error("Running is false after Start")
+		t.Error("Running is false after New")
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -109,40 +91,19 @@ func TestLife(t *testing.T) {
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Errorf("second Shutdown: %v", err)
 	}
-	if err := p.Start(); !errors.Is(err, profiler.ErrShutdown) {
-		t.Errorf("Start after Shutdown: %v", err)
-	}
 	if err := p.Flush(t.Context()); !errors.Is(err, profiler.ErrShutdown) {
 		t.Errorf("Flush after Shutdown: %v", err)
 	}
 	if got := len(rec.Profiles()); got != 2 {
 		t.Errorf("%d profiles, want 2: of Flush and of Shutdown", got)
 	}
-	want := profiler.Status{Kinds: []exporter.Kind{exporter.KindHeap}, Window: endless, Windows: 2, Lanes: recorded(2)}
+	want := profiler.Status{Kinds: []exporter.Kind{exporter.KindHeap}, Windows: 2, Lanes: recorded(2)}
 	if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(exporter.Status{}, "LastSuccess")); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
 	}
 }
 
-func TestShutdownWithoutStart(t *testing.T) {
-	rec := new(exportertest.Recorder)
-	p, err := profiler.New(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Flush(t.Context()); !errors.Is(err, profiler.ErrNotStarted) {
-		t.Errorf("Flush before Start: %v", err)
-	}
-	shutdown(t, p)
-	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-		t.Error("the exporter was not shut down")
-	}
-	if err := p.Start(); !errors.Is(err, profiler.ErrShutdown) {
-		t.Errorf("Start after Shutdown: %v", err)
-	}
-}
-
-// Heap windows need no wall clock: here the ends are exact.
+// The ends are exact in synctest.
 func TestWindowsEndOnTheGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -176,9 +137,6 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -202,7 +160,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 			t.Errorf("Flush during Shutdown: %v, want ErrShutdown", err)
 		}
 		want := profiler.Status{Windows: 3, Lanes: []exporter.Status{{Name: "profiler_test.hanging", Taken: 3, Lost: map[string]uint64{"unsent": 3}}}}
-		if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(profiler.Status{}, "Kinds", "Window")); diff != "" {
+		if diff := cmp.Diff(want, p.Status(), cmpopts.IgnoreFields(profiler.Status{}, "Kinds")); diff != "" {
 			t.Errorf("Status (-want +got):\n%s", diff)
 		}
 		close(release)
@@ -210,8 +168,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// hanging is an exporter whose Export ignores its context and returns when the
-// channel is closed.
+// hanging is an exporter that ignores its context and blocks until the channel is closed.
 type hanging chan struct{}
 
 func (h hanging) Export(context.Context, *exporter.Profile) error { <-h; return nil }

@@ -4,132 +4,133 @@
 package profiler
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Status is what a Profiler is doing and what it has done. The counters count
-// windows of all kinds since New. OTel metrics have the losses too: see
-// [WithMeterProvider].
+// Status is the state of a Profiler at one moment, and its counts since New. OTel metrics
+// have the losses too: see [WithMeterProvider].
 type Status struct {
-	// Running is true from Start to Shutdown, unless Disabled.
+	// Running is true from New to Shutdown, unless Disabled.
 	Running bool
-	// Disabled is true if the environment had switched the Profiler off when it was made:
+	// Disabled is true if the environment had switched the Profiler off in New:
 	// by OTEL_SDK_DISABLED or SPANPROF_DISABLED, or by the lack of SPANPROF_ENABLED for
 	// [WithOptIn].
 	Disabled bool
-	// NotStarted is true until Start or Shutdown is called, unless Disabled.
-	NotStarted bool
+	// Kinds are the measured kinds.
+	Kinds []exporter.Kind
 	// Profilers is how many Profilers of this process measure the CPU, this one included.
-	// Only one can. It is 0 when KindCPU is not among the kinds.
+	// Only one of them gets samples. It is 0 without KindCPU.
 	Profilers int
-	// Kinds is what is measured, Window how long a window is.
-	Kinds  []exporter.Kind
-	Window time.Duration
-	// MutexFraction and BlockRate are the values of [WithMutexFraction] and [WithBlockRate],
-	// 0 without these options.
-	MutexFraction, BlockRate int
-
-	// CPUStart is when the open CPU window began to measure, CPUEnd when it
-	// is due to close. Both are zero when nothing is measured: because
-	// another CPU profile runs in the process, for example.
-	CPUStart, CPUEnd time.Time
-	// CPU is the state of the CPU profiler in a few words, for people.
-	// It is empty when KindCPU is not among the kinds.
+	// CPU is the state of the CPU profiler in a few words, for people. It is empty without
+	// KindCPU.
 	CPU string
-	// CPURate is the number of samples per second of CPU: the rate of [WithCPURate], or 100
-	// if the runtime is unexpected. CPUFallback then has the cause and the effect on
-	// samples, for people; otherwise it is empty.
-	CPURate     int
-	CPUFallback string
-	// CPUForeign is true while another CPU profile of the process is known to run.
-	// CPUForeignFound is how often one was found. The Profiler's own change from a window to
-	// the next is no such time, however long it takes.
-	CPUForeign      bool
-	CPUForeignFound uint64
-	// CPUForeignStops is how often something else in the process has
-	// stopped the CPU profile of this Profiler.
-	CPUForeignStops uint64
-	// CPUEdges is how often the CPU profile was restarted: for a window's end, a Flush or a
-	// Profile. CPUUnmeasured is all the time in between, without samples. Time while something else has the CPU profiler is not in it. On Linux
-	// and macOS both are 0, with these exceptions:
-	//
-	//   - runtime/pprof reads the samples, see CPUFallback
-	//   - something else handles SIGPROF, see CPU
-	//   - the program has set a rate of its own
-	//   - the reader of samples does not wake for 10 s, on a machine that is far too busy;
-	//     after the second time in a row runtime/pprof reads them
-	CPUEdges      uint64
-	CPUUnmeasured time.Duration
-	// CPUSamplesDropped is the number of CPU samples that are in no profile: the window, or
-	// its last piece, had 65,536 different ones already. A window with 49,152 of them ends
-	// early, so this happens only if the process gets no time for that. If runtime/pprof
-	// reads the samples it is 0.
-	CPUSamplesDropped uint64
-	// Wall is about the samples of KindWall. It is zero when that is not
-	// among the kinds.
-	Wall WallStatus
-
-	// WindowsSkipped is the number of windows that could not be measured. For CPU it counts
-	// scheduled windows that were over before another CPU profile had ended. It grows with
-	// time alone, not with calls of Flush. A window that was measured in part is exported
-	// instead.
-	WindowsSkipped uint64
-	// Windows is the number of windows that were measured and handed to the
-	// lanes.
+	// CPUStart is when the open CPU window began, CPUEnd when it will end. Both are zero
+	// while the CPU is not profiled: another CPU profile runs in the process, for example.
+	CPUStart, CPUEnd time.Time
+	// CPUForeign is how often something else in the process had the CPU profiler, or
+	// stopped the profile of this Profiler.
+	CPUForeign uint64
+	// Windows is the number of windows of all kinds that the exporters got.
 	Windows uint64
-	// Lanes has the account of these windows, one for each exporter.
+	// WindowsSkipped is the number of windows that could not be measured. A window that was
+	// measured in part is exported instead.
+	WindowsSkipped uint64
+	// Wall is about the samples of KindWall. It is zero without that kind.
+	Wall WallStatus
+	// Lanes has the account of each exporter.
 	Lanes []exporter.Status
 }
 
-// Status returns what the Profiler is doing. It is cheap.
-func (p *Profiler) Status() Status {
-	p.mu.Lock()
-	s := Status{
-		Running:        p.state == running,
-		Disabled:       p.disabled,
-		NotStarted:     p.state == created && !p.disabled,
-		MutexFraction:  max(0, p.config.mutexFraction),
-		BlockRate:      max(0, p.config.blockRate),
-		Kinds:          slices.Clone(p.kinds),
-		Window:         p.config.window,
-		WindowsSkipped: p.skipped.Load(),
-		Windows:        p.windows.Load(),
-		Lanes:          p.lanes.Status(),
-	}
-	due, cpuRun := p.due, p.cpuRun
-	p.mu.Unlock()
+// measuringCPU is how many Profilers of this process measure the CPU.
+var measuringCPU atomic.Int32
 
+// Status returns the state of the Profiler after its last step. It is cheap.
+func (p *Profiler) Status() Status {
+	s := *p.published.Load()
+	s.Kinds = slices.Clone(s.Kinds)
+	s.Lanes = p.lanes.Status()
 	if slices.Contains(s.Kinds, exporter.KindWall) {
 		s.Wall = p.wall.status()
 	}
-	switch {
-	case !slices.Contains(s.Kinds, exporter.KindCPU):
-	case p.disabled:
-		s.CPU = "disabled by the environment"
-	default:
-		s.CPUStart, s.CPUForeignStops, s.CPU = p.cpu.status()
+	if s.CPU != "" && !s.Disabled {
 		s.Profilers = int(measuringCPU.Load())
-		s.CPUForeign, s.CPUForeignFound = p.cpu.foreign()
-		s.CPUEdges, s.CPUUnmeasured = p.cpu.lost()
-		hz, fallback := p.cpu.rate()
-		s.CPURate = hz
-		if fallback != nil {
-			s.CPUFallback = fallback.Error()
-		}
-		s.CPUSamplesDropped = p.cpu.dropped.Load()
-		if s.CPUStart.IsZero() {
-			break
-		}
-		s.CPUEnd = due
-		if cpuRun == nil {
-			break
-		}
-		if begun := cpuRun.begun(); !begun.IsZero() {
-			s.CPUStart = begun
-		}
 	}
 	return s
+}
+
+// publish makes the state visible in Status and in the metrics. The loop calls it after each
+// step.
+func (p *Profiler) publish() {
+	s := &Status{
+		Running:        p.loops && !p.closing,
+		Disabled:       p.disabled,
+		Kinds:          p.config.kinds,
+		Windows:        p.windows,
+		WindowsSkipped: p.skipped,
+	}
+	for _, k := range p.config.kinds {
+		switch {
+		case k == exporter.KindWall:
+			s.Wall = p.wall.status() // for the metrics
+		case k == exporter.KindCPU && p.disabled:
+			s.CPU = stateDisabled
+		case k == exporter.KindCPU:
+			s.CPU, s.CPUForeign = p.cpu.state, p.cpu.foreign
+			if p.cpu.public != nil && s.CPU == stateOwn {
+				s.CPU += "; samples have no times"
+			}
+			if start := p.cpu.opened(); !start.IsZero() {
+				s.CPUStart, s.CPUEnd = start, p.due
+				if first := p.stream(k).first; !first.IsZero() {
+					s.CPUStart = first
+				}
+			}
+		}
+	}
+	before := p.published.Swap(s)
+	if before == nil {
+		before = &Status{}
+	}
+	for i, c := range counters {
+		if n := c.of(s) - c.of(before); n > 0 {
+			p.metrics[i].Add(p.background, int64(n))
+		}
+	}
+}
+
+// counters are the metrics. They are synchronous counters: the last losses come at Shutdown,
+// and unregistering a callback would wait for the callbacks of others.
+var counters = []struct {
+	name, unit, description string
+	of                      func(*Status) uint64
+}{
+	{"window.measured", "{window}", "Windows that the exporters got.", func(s *Status) uint64 { return s.Windows }},
+	{"window.skipped", "{window}", "Windows that could not be measured.", func(s *Status) uint64 { return s.WindowsSkipped }},
+	{"cpu.foreign", "{profile}", "Times that something else had the CPU profiler or stopped our profile.", func(s *Status) uint64 { return s.CPUForeign }},
+	{"wall.round.skipped", "{round}", "Rounds that the budget did not allow.", func(s *Status) uint64 { return s.Wall.RoundsSkipped }},
+	{"wall.sample.dropped", "{sample}", "Wall samples that are in no profile.", func(s *Status) uint64 { return s.Wall.SamplesDropped }},
+}
+
+func newMetrics(p metric.MeterProvider) ([]metric.Int64Counter, error) {
+	meter := p.Meter("github.com/spanprof/spanprof/profiler")
+	if meter == nil {
+		return nil, errors.New("profiler: the meter provider has no meter: leave WithMeterProvider out for the global one")
+	}
+	all := make([]metric.Int64Counter, len(counters))
+	for i, c := range counters {
+		var err error
+		all[i], err = meter.Int64Counter("spanprof.profiler."+c.name, metric.WithUnit(c.unit), metric.WithDescription(c.description))
+		if err != nil {
+			return nil, fmt.Errorf("profiler: metrics: %w", err)
+		}
+	}
+	return all, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// counter is a sampler whose pieces have one sample, of value 1, 2, 4 and so on:
+// counter is a sampler. Its pieces have one sample, of value 1, 2, 4 and so on:
 // sums tell which pieces are in them.
 type counter struct {
 	next   int64
@@ -48,6 +48,8 @@ func (c *counter) rotate() (*exporter.Profile, error) {
 }
 
 func (c *counter) stop() (*exporter.Profile, error) { return c.rotate() }
+
+func second() time.Duration { return time.Second }
 
 // total returns the sum of the values and the seconds that were measured.
 func total(t *testing.T, p *exporter.Profile) (value int64, seconds float64) {
@@ -93,7 +95,7 @@ func (r *reading) value(t *testing.T) int64 {
 
 func TestStreamSharesEdges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &stream{sampler: new(counter)}
+		s := &stream{sampler: new(counter), apart: second}
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +114,7 @@ func TestStreamSharesEdges(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := read(ctx, s, 2*time.Second)
 
-		at(3 * time.Second) // piece 1: gone is due, but for slack
+		at(3 * time.Second) // piece 1: gone is not due yet
 		if due, ok := s.due(); !ok || due.Sub(begin) != 7*time.Second {
 			t.Errorf("next edge after %v, want 7s", due.Sub(begin))
 		}
@@ -148,37 +150,29 @@ func TestStreamSharesEdges(t *testing.T) {
 	})
 }
 
-// Whoever asks while the next piece is open already, and the last one is not yet known,
-// learns when the window began.
+// The window began with its first piece, also after later cuts.
 func TestStreamBeganAsItsFirstPiece(t *testing.T) {
-	begin := time.Now()
-	c := newCPU(nil, 100)
-	c.open = &cpuWindow{start: begin}
-	s := &stream{kind: exporter.KindCPU, sampler: c}
-	for i := range 2 {
-		if err := s.cut(func(sampler) (*exporter.Profile, error) {
-			c.open = &cpuWindow{start: begin.Add(time.Duration(i+1) * time.Second)}
-			if got := s.begun(); !got.Equal(begin) {
-				t.Errorf("in cut %d the window began at %v, want %v", i, got, begin)
-			}
-			return exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU, Start: begin}, nil), nil
-		}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stream{sampler: new(counter), apart: second}
+		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	next := func(sampler) (*exporter.Profile, error) { return nil, nil }
-	if _, err := s.end(next); err == nil {
-		t.Error("no error, though the pieces are no profiles")
-	}
-	if got := s.begun(); !got.IsZero() {
-		t.Errorf("after the end the window began at %v, want what is open to tell", got)
-	}
+		begin := time.Now()
+		for range 2 {
+			<-time.After(time.Second)
+			if err := s.cut(sampler.rotate); err != nil || !s.first.Equal(begin) {
+				t.Errorf("the window began at %v, want %v: %v", s.first, begin, err)
+			}
+		}
+		if _, err := s.end(sampler.rotate); err != nil || !s.first.IsZero() {
+			t.Errorf("after the end the window began at %v, want zero: %v", s.first, err)
+		}
+	})
 }
 
-// What cannot be added is not lost.
 func TestStreamOfPiecesThatDoNotMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &stream{sampler: &counter{broken: true}}
+		s := &stream{sampler: &counter{broken: true}, apart: second}
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -16,46 +16,50 @@ import (
 
 const defaultWallBudget = 0.01
 
-// WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of
-// one core: 0.02 is 20 ms per second. The default is 0.01. More of it is more
-// samples. Over a minute at most twice the budget is used, unless rounds cost more
-// than those before foretold, by more than the budget of half a minute, or there
-// are so many goroutines that one round costs more than that: then the budget is
-// saved for it, for up to ten minutes. The first round tells what rounds cost, and
-// where there is less than one in ten seconds, otel.Handle hears of it once. New
-// refuses what is not above 0 and up to 1.
-func WithWallBudget(share float64) Option {
-	return optionFunc(func(c config) config {
-		c.wallBudget = share
-		return c
-	})
-}
-
-// WithWallOfAllGoroutines has [exporter.KindWall] count goroutines that work for no
-// span too: how long each worker waited for work, for example. Without the
-// option only goroutines with a label profile_id, span_id or span_name count.
-// Those with a stack in common are one sample; still, a program of 10,000
-// goroutines that wait in a hundred places gets a hundred samples more in each
-// window.
-func WithWallOfAllGoroutines() Option {
-	return optionFunc(func(c config) config {
-		c.wallOfAll = true
-		return c
-	})
+// WallStatus is about the samples of [exporter.KindWall], and their cost. A round is one look
+// at the stacks of all goroutines. The counters count from New.
+type WallStatus struct {
+	// Rate is the number of rounds per second in the last minute. A span of length d can be
+	// expected to have d * Rate samples for each of its goroutines.
+	Rate float64
+	// Share is the share of one core that rounds took in the last minute. It is above the
+	// budget for a while at most: see WithWallBudget.
+	Share float64
+	// Interval is the mean time between rounds that is planned for the present number of
+	// goroutines. It is 0 before the first round, and if the budget allows no round in ten
+	// minutes.
+	Interval time.Duration
+	// CPU is the CPU time of rounds and profiles, measured on their thread, and 150 us for
+	// each round: the waking of threads cannot be measured. On systems other than Linux it
+	// is the time that passed, which is more.
+	CPU time.Duration
+	// Source is "runtime" with Go 1.26 and 1.27, or "public" with others: runtime/pprof's
+	// goroutine profile, which takes about ten times as much CPU.
+	Source string
+	// Rounds is the number of rounds. RoundsSkipped is the number of rounds that the budget
+	// did not allow.
+	Rounds, RoundsSkipped uint64
+	// Unwatched is time between rounds that is in no profile: the part beyond three times the
+	// planned interval, and windows without a round. The process was stopped or suspended, or
+	// waited for a CPU.
+	Unwatched time.Duration
+	// Samples is the number of goroutines that rounds have found with the labels of a span,
+	// each time counted. SamplesDropped is the number of samples that are in no profile
+	// because the window had 65,536 different ones.
+	Samples, SamplesDropped uint64
 }
 
 var _ sampler = (*wallClock)(nil)
 
-// wallClock makes windows of what package wall samples.
+// wallClock makes windows of the samples of package wall.
 type wallClock struct {
 	resource *resource.Resource
-	budget   float64
 	sampler  *wall.Sampler
 	opened   time.Time // the loop alone uses it
 }
 
-func newWallClock(r *resource.Resource, budget float64, all bool) *wallClock {
-	return &wallClock{resource: r, budget: budget, sampler: wall.New(budget, all)}
+func newWallClock(r *resource.Resource, budget float64) *wallClock {
+	return &wallClock{resource: r, sampler: wall.New(budget)}
 }
 
 func (w *wallClock) start() error {
@@ -88,17 +92,8 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 func (w *wallClock) status() WallStatus {
 	s := w.sampler.Stats()
 	return WallStatus{
-		Budget:         w.budget,
-		Share:          s.Share,
-		Rate:           s.Rate,
-		Interval:       s.Interval,
-		CPU:            s.CPU,
-		Source:         s.Source,
-		Rounds:         s.Rounds,
-		RoundsSkipped:  s.Skipped,
-		Unwatched:      s.Unwatched,
-		Freezes:        s.Freezes,
-		Samples:        s.Samples,
-		SamplesDropped: s.Dropped,
+		Rate: s.Rate, Share: s.Share, Interval: s.Interval, CPU: s.CPU, Source: s.Source,
+		Rounds: s.Rounds, RoundsSkipped: s.Skipped, Unwatched: s.Unwatched,
+		Samples: s.Samples, SamplesDropped: s.Dropped,
 	}
 }

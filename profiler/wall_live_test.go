@@ -35,7 +35,7 @@ func TestWallShowsWhereASpanWaited(t *testing.T) {
 		})
 	})
 	s := p.Status().Wall
-	if s.Rounds == 0 || s.Samples == 0 || s.CPU <= 0 || s.Interval <= 0 || s.Rate <= 0 || s.Share <= 0 || s.Budget != 0.5 || s.Source == "" {
+	if s.Rounds == 0 || s.Samples == 0 || s.CPU <= 0 || s.Interval <= 0 || s.Rate <= 0 || s.Share <= 0 || s.Source == "" {
 		t.Errorf("the status is %+v", s)
 	}
 	if s.SamplesDropped != 0 {
@@ -46,34 +46,24 @@ func TestWallShowsWhereASpanWaited(t *testing.T) {
 //go:noinline
 func waiting(d time.Duration) { <-time.After(d) }
 
+// Only goroutines of spans count.
 func TestWallOfGoroutinesWithoutSpan(t *testing.T) {
-	for name, test := range map[string]struct {
-		opts []profiler.Option
-		want bool
-	}{
-		"spans": {nil, false},
-		"all":   {[]profiler.Option{profiler.WithWallOfAllGoroutines()}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, rec := start(t, append(test.opts, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))...)
-			doubling(t, func(d time.Duration) bool {
-				var wait sync.WaitGroup
-				defer wait.Wait()
-				wait.Go(func() { waitingForWork(d) })
-				pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7"), func(context.Context) { waiting(d) })
-				flush(t, p)
-				var ofSpan, ofNone bool
-				for _, s := range parsed(t, last(t, rec)).Sample {
-					ofSpan = ofSpan || hasFunction(s, "waiting")
-					ofNone = ofNone || hasFunction(s, "waitingForWork") && len(s.Label) == 0
-				}
-				if ofNone && !test.want {
-					t.Fatal("a goroutine without labels was counted")
-				}
-				return ofSpan && ofNone == test.want
-			})
-		})
-	}
+	p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))
+	doubling(t, func(d time.Duration) bool {
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		wait.Go(func() { waitingForWork(d) })
+		pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7"), func(context.Context) { waiting(d) })
+		flush(t, p)
+		found := false
+		for _, s := range parsed(t, last(t, rec)).Sample {
+			found = found || hasFunction(s, "waiting")
+			if len(s.Label) == 0 {
+				t.Fatal("a goroutine without labels was counted")
+			}
+		}
+		return found
+	})
 }
 
 //go:noinline

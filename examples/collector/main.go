@@ -44,7 +44,6 @@ func main() {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(res)))
 	profiles := must(otlp.New(otlp.WithEndpointURL(*collector + "/v1development/profiles")))
 	p := must(profiler.New(profiles, profiler.WithResource(res), profiler.WithWindow(5*time.Second)))
-	_ = must(0, p.Start())
 
 	tracer := tp.Tracer("github.com/spanprof/spanprof/examples/collector")
 	for end := time.Now().Add(*duration); time.Now().Before(end) && ctx.Err() == nil; {

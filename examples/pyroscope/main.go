@@ -42,7 +42,6 @@ func main() {
 	check(err)
 	prof, err := profiler.New(push, profiler.WithResource(res))
 	check(err)
-	check(prof.Start())
 
 	for ctx.Err() == nil {
 		_, span := tp.Tracer("shop").Start(ctx, "GET /checkout")

@@ -37,7 +37,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profhttp"
 )
@@ -64,8 +63,7 @@ func main() {
 	tp := spanprof.NewTracerProvider(
 		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(spanFile)))), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second),
-		inprocess.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindHeap)))
+	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", profiling.Handler())
 	mux.Handle("/debug/pprof/", profhttp.Handler(profiling.Profiler())) // for spanprof record and other scrapers

@@ -28,10 +28,6 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	if err := p.Start(); err != nil {
-		fmt.Println(err)
-		return
-	}
 	defer func() {
 		// Not the context of a signal, which has ended by then.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -35,9 +35,6 @@ func ExampleNew() {
 		log.Print(err)
 		return
 	}
-	if err := p.Start(); err != nil {
-		log.Print(err)
-	}
 	// At the end of the program; the profiler shuts the exporter down.
 	if err := p.Shutdown(ctx); err != nil {
 		log.Print(err)

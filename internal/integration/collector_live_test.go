@@ -217,9 +217,6 @@ func exportByGRPC(t *testing.T, target string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	_, span := tp.Tracer("test").Start(t.Context(), "work")
 	for start := time.Now(); time.Since(start) < 2*time.Second; {

@@ -55,9 +55,6 @@ func pull(t *testing.T, interval time.Duration) (missing string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	defer p.Shutdown(context.Background()) //nolint:errcheck // it has been shut down below, unless the test has failed
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	mux := http.NewServeMux()

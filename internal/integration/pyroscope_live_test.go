@@ -24,9 +24,8 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// A program that pushes with pyroscope-go already and adds our profiler, in both
-// orders: pyroscope-go's profile is left alone, what happens is said, and ours
-// begins when pyroscope-go has stopped.
+// A program that pushes with pyroscope-go adds our profiler, in both orders. The profile of
+// pyroscope-go is not disturbed and is reported. Ours begins after pyroscope-go has stopped.
 func TestPyroscopeGo(t *testing.T) {
 	for _, first := range []string{"pyroscope-go", "spanprof"} {
 		t.Run(first+" first", func(t *testing.T) {
@@ -46,33 +45,24 @@ func TestPyroscopeGo(t *testing.T) {
 				}
 				return theirs
 			}
+			var theirs *pyroscope.Profiler
+			if first == "pyroscope-go" {
+				theirs = startTheirs()
+				await(t, cpuInUse)
+			}
 			rec := new(exportertest.Recorder)
-			p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+			p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer p.Shutdown(context.Background()) //nolint:errcheck // it has been shut down below, unless the test has failed
-
-			var theirs *pyroscope.Profiler
-			stops := uint64(0)
 			if first == "spanprof" {
-				if err := p.Start(); err != nil {
-					t.Fatal(err)
-				}
-				await(t, func() bool { return p.Status().CPU == "profiling" }) // Start waits half a second
+				await(t, func() bool { return p.Status().CPU == "profiling" })
 				theirs = startTheirs()
-				stops = 1
-				await(t, func() bool { return p.Status().CPUForeignStops == 1 })
-			} else {
-				theirs = startTheirs()
-				await(t, cpuInUse)
-				if err := p.Start(); err != nil {
-					t.Fatal(err)
-				}
 			}
 			await(t, func() bool { return strings.HasPrefix(p.Status().CPU, "another CPU profile is running") })
 			await(t, func() bool { return strings.Contains(reports.text(), "another one is running") })
-			if got := strings.Contains(reports.text(), "something else in this process has stopped it"); got != (stops == 1) {
+			if got := strings.Contains(reports.text(), "something else in this process has stopped it"); got != (first == "spanprof") {
 				t.Errorf("reported %q", reports.text())
 			}
 			if !cpuInUse() {
@@ -87,22 +77,18 @@ func TestPyroscopeGo(t *testing.T) {
 				t.Error(err)
 			}
 			profiles := rec.Profiles()
-			if len(profiles) != 1 {
-				t.Fatalf("%d windows, want 1", len(profiles))
+			if len(profiles) == 0 {
+				t.Fatal("got no windows")
 			}
 			if _, err := profiles[0].Parsed(); err != nil {
 				t.Error(err)
-			}
-			if got := p.Status(); got.CPUForeignStops != stops {
-				t.Errorf("%d foreign stops, want %d", got.CPUForeignStops, stops)
 			}
 		})
 	}
 }
 
 // cpuInUse reports whether a CPU profile is running. It starts none to find out:
-// that of somebody who wants one just then would be refused, and pyroscope-go
-// tries again only after its UploadRate.
+// pyroscope-go would be refused just then, and it tries again only after its UploadRate.
 func cpuInUse() bool {
 	var stacks strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {

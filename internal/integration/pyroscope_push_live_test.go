@@ -26,8 +26,7 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// pushed is what a request to /ingest says by which Pyroscope names and adds a
-// profile.
+// pushed is the part of a request to /ingest by which Pyroscope names and adds a profile.
 type pushed struct {
 	App, SpyName, SampleRate, Units, Aggregation string
 
@@ -81,8 +80,8 @@ func (s *ingest) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	s.pushes[kind] = p
 }
 
-// Our pushes say of every kind what pyroscope-go says, so that Pyroscope gives
-// them the same profile types.
+// Our pushes have the metadata of pyroscope-go's for every kind, so that Pyroscope gives them
+// the same profile types.
 func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 	collect := func(push func(address string)) map[string]pushed {
 		s := &ingest{t: t, pushes: map[string]pushed{}}
@@ -123,9 +122,6 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 			profiler.WithWindow(time.Hour),
 			profiler.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))))
 		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
 		await(t, func() bool { return p.Status().CPU == "profiling" })

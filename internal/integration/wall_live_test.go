@@ -37,9 +37,6 @@ func TestWallOfASpan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	defer func() {
 		if err := p.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -61,45 +61,36 @@ func Run(f *Facts) (findings []Finding, number int) {
 	}
 
 	check("disabled-by-environment", Note, never, !on, f.Off, "Change the variable and start the program again.")
-	check("profiler-not-started", Wrong, always, p.NotStarted,
-		"The profiler was made and not started, so 0 windows were measured.",
-		"Call Start after profiler.New.")
 	check("second-profiler", Wrong, always, p.Profilers > 1,
 		fmt.Sprintf("%d profilers of this process measure the CPU. Go has one CPU profiler, so the others get no samples.", p.Profilers),
 		"Call inprocess.Start or profiler.New once. Add destinations by inprocess.WithExporter or exporter.NewMulti.")
-	check("cpu-profile-of-others", Wrong, never, waits && p.CPUForeign,
-		fmt.Sprintf("Another CPU profile is running in this process (%d found so far), so no CPU window is open.", p.CPUForeignFound),
-		"End it or share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
-	check("cpu-profile-stopped-by-others", Wrong, never, p.CPUForeignStops > 0,
-		fmt.Sprintf("Something else in this process has stopped the CPU profile %s.", count(p.CPUForeignStops, "time")),
+	check("cpu-profile-of-others", Wrong, never, waits && p.CPUForeign > 0,
+		fmt.Sprintf("No CPU window is open: %s. That has happened %s.", p.CPU, count(p.CPUForeign, "time")),
+		"Look for pprof.StartCPUProfile and pprof.StopCPUProfile in the program and its libraries. Share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
+	check("cpu-profile-stopped-by-others", Note, never, !waits && p.Profilers < 2 && p.CPUForeign > 0,
+		fmt.Sprintf("Something else in this process had the CPU profiler or stopped the profile, %s so far.", count(p.CPUForeign, "time")),
 		"Look for pprof.StopCPUProfile in the program and its libraries: it stops the profile of any owner.")
-	check("cpu-profile-waits", Note, never, waits && !p.CPUForeign,
+	check("cpu-profile-waits", Note, never, waits && p.CPUForeign == 0,
 		fmt.Sprintf("0 CPU windows are open: %s.", p.CPU),
 		"Wait, and look again.")
 	check("exporter-failing", Wrong, never, lane != "",
 		fmt.Sprintf("Profiles do not reach %s", lane),
 		"The page log lists lost and waiting profiles.")
-	check("cpu-not-measured", Note, never, p.Running && len(p.Kinds) == 0,
-		"Nothing is measured: every kind is disabled.",
-		"Call Enable of the profiler for a kind.")
-	check("cpu-not-measured", Note, never, p.Running && len(p.Kinds) > 0 && !measures(exporter.KindCPU),
+	check("cpu-not-measured", Note, never, p.Running && !measures(exporter.KindCPU),
 		"CPU time is not among the kinds that are measured.",
 		"Name exporter.KindCPU in WithKinds.")
-	check("cpu-samples-without-times", Note, never, p.CPUFallback != "",
-		fmt.Sprintf("CPU samples have no times: %s.", p.CPUFallback),
-		"On Linux and macOS use a Go release that spanprof is tested with, without the tag spanprof_public.")
 	check("labels-by-public-api", Note, never, f.PublicAPI,
-		"Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels.",
+		"Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels. CPU samples have no times.",
 		"Use a Go release that spanprof is tested with, without the tag spanprof_public.")
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
 		"Use inprocess.WithProfilerOptions(profiler.WithMutexFraction(100)), or call runtime.SetMutexProfileFraction.")
-	check("block-without-rate", Wrong, p.Windows >= 6, measures(exporter.KindBlock) && p.BlockRate == 0 && f.BlockEvents == 0,
-		fmt.Sprintf("Block profiles are asked for and empty: no block rate is given. The runtime has counted 0 blocking events in %s.", count(p.Windows, "window")),
+	check("block-without-rate", Note, never, p.Windows >= 6 && measures(exporter.KindBlock) && f.BlockEvents == 0,
+		fmt.Sprintf("Block profiles are empty: the runtime has counted 0 blocking events in %s. Probably no block rate is set.", count(p.Windows, "window")),
 		"Use inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6)), one event per millisecond of blocking, or call runtime.SetBlockProfileRate.")
 	check("wall-over-budget", Wrong, p.Wall.Rounds == 0, measures(exporter.KindWall) && rounds >= 20 && p.Wall.RoundsSkipped >= rounds*9/10,
 		fmt.Sprintf("%d of %d rounds of wall time were skipped: %s cost more than the budget.", p.Wall.RoundsSkipped, rounds, count(f.Goroutines, "goroutine")),
-		"Raise the budget by profiler.WithWallBudget, or disable the kind wall.")
+		"Raise the budget by profiler.WithWallBudget, or leave the kind wall out of WithKinds.")
 
 	check("provider-no-op", Note, never, on && f.NoOp,
 		"The wrapped tracer provider is a no-op: it makes no spans, so no sample has labels.",

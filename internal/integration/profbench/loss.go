@@ -42,8 +42,12 @@ var losses = []loss{
 	{"idle: runtime/pprof, one profile", idle, one},
 	{"idle: windows of 10 s", idle, windows(window)},
 	{"idle: windows of 10 s, scraped for 7 s and 14 s", idle, windows(window, 7*time.Second, 14*time.Second)},
+	{"4 goroutines: runtime/pprof, one profile", four, one},
+	{"4 goroutines: windows of 10 s", four, windows(window)},
+	{"4 goroutines: scraped for 7 s and 14 s", four, windows(window, 7*time.Second, 14*time.Second)},
 	{"64 goroutines: runtime/pprof, one profile", saturated, one},
 	{"64 goroutines: windows of 10 s", saturated, windows(window)},
+	{"64 goroutines: runtime/pprof, stopped and started every 10 s", saturated, func(ctx context.Context, l load) (result, error) { return byHand(ctx, window, l) }},
 	{"64 goroutines: scraped for 7 s and 14 s", saturated, windows(window, 7*time.Second, 14*time.Second)},
 	{"neighbours: runtime/pprof, one profile", crowded, one},
 	{"neighbours: windows of 10 s", crowded, windows(window)},
@@ -53,8 +57,7 @@ var losses = []loss{
 // one is one profile by runtime/pprof.
 func one(ctx context.Context, l load) (result, error) { return byHand(ctx, time.Hour, l) }
 
-// printLoss compares the CPU time that samples stand for with what the system
-// says that the process took. Ends of windows show in what they lose beyond one
+// printLoss compares the CPU time of samples with the CPU time of the process. Ends of windows show in what they lose beyond one
 // long profile of the same load in the same round; windows of 1 s have ten times as many.
 func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) error {
 	losses, err := chosen(rows)
@@ -65,8 +68,6 @@ func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) er
 	relative := make([][]float64, len(losses))
 	totals := make([]struct {
 		profiles, bytes, scrapes int
-		edges                    uint64
-		unmeasured               time.Duration
 	}, len(losses))
 	for n := range rounds {
 		for i := range losses {
@@ -79,8 +80,6 @@ func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) er
 			totals[which].profiles += len(r.profiles)
 			totals[which].bytes += size
 			totals[which].scrapes += int(r.scrapes)
-			totals[which].edges += r.edges
-			totals[which].unmeasured += r.unmeasured
 		}
 		first := 0
 		for i := range losses {
@@ -90,21 +89,17 @@ func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) er
 			relative[i] = append(relative[i], ratios[i][n]/ratios[first][n])
 		}
 	}
-	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tto the one profile\t95 %% interval\tends\tmean profile\tscrapes\tunmeasured per edge\t\n", rounds, d)
+	fmt.Fprintf(w, "sampled/actual CPU, %d times %v\tmean\t95 %% interval\tto the one profile\t95 %% interval\tends\tmean profile\tscrapes\t\n", rounds, d)
 	for i, l := range losses {
 		t := totals[i]
-		perEdge := "-"
-		if t.edges > 0 {
-			perEdge = fmt.Sprintf("%.1f ms", t.unmeasured.Seconds()*1e3/float64(t.edges))
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f kB\t%d\t%s\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""),
-			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes, perEdge)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f kB\t%d\t\n", l.name, estimateOf(ratios[i]).columns("%.4f", ""),
+			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes)
 	}
 	return nil
 }
 
-// chosen returns the losses whose names have one of the texts in rows, with what they are
-// held against.
+// chosen returns the losses with one of the texts in rows in their names. It adds the one
+// profile of each load.
 func chosen(rows string) ([]loss, error) {
 	var found []loss
 	first, has := 0, -1
@@ -154,9 +149,6 @@ func measureLoss(l loss, d time.Duration) (ratio float64, r result, size int, er
 type result struct {
 	profiles []*exporter.Profile
 	scrapes  int64
-	// What the Profiler says of its edges; zero without one.
-	edges      uint64
-	unmeasured time.Duration
 }
 
 // byHand uses runtime/pprof, with a profile for each d.
@@ -198,9 +190,6 @@ func measureWindows(ctx context.Context, l load, d time.Duration, scrapes []time
 	if err != nil {
 		return result{}, err
 	}
-	if err := p.Start(); err != nil {
-		return result{}, err
-	}
 	var (
 		others  sync.WaitGroup
 		scraped atomic.Int64
@@ -229,8 +218,7 @@ func measureWindows(ctx context.Context, l load, d time.Duration, scrapes []time
 	if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return result{}, err
 	}
-	status := p.Status()
-	return result{profiles: rec.Profiles(), scrapes: scraped.Load(), edges: status.CPUEdges, unmeasured: status.CPUUnmeasured}, failed
+	return result{profiles: rec.Profiles(), scrapes: scraped.Load()}, failed
 }
 
 // sum returns the CPU time and the bytes of profiles.

@@ -29,10 +29,6 @@ const (
 	// the machine's speed drifts by more than what is measured, the less the
 	// shorter that is.
 	slice = 50 * time.Millisecond
-	// fast is the rate at which samples are measured: the difference that
-	// they make is the larger the more there are. Systems may take fewer
-	// than that, which is why they are counted.
-	fast = 200
 	// window is the profiler's default.
 	window = 10 * time.Second
 )
@@ -42,11 +38,9 @@ const (
 // made a profile, parsed and kept.
 //
 // Samples are measured by the same work without, with, with and without them, again
-// and again: what grows or shrinks evenly meanwhile cancels. Each time there is
-// one without any, whose figure should be zero: what it is not, the method does not
-// see. The collector is off meanwhile and runs in between, because
-// whether one of its rounds falls into a slice makes more difference than what
-// is measured.
+// and again: what grows or shrinks evenly meanwhile cancels. Each time there is one without any.
+// Its figure should be zero: the rest is an error of the method. The collector is off meanwhile
+// and runs in between: one of its rounds costs more than the samples.
 func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	// A service's heap.
 	ballast := make([]byte, 128<<20)
@@ -60,9 +54,6 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	seen := &seen{Store: kept}
 	p, err := profiler.New(seen, profiler.WithWindow(time.Hour))
 	if err != nil {
-		return err
-	}
-	if err := p.Start(); err != nil {
 		return err
 	}
 	defer p.Shutdown(ctx) //nolint:errcheck // it has nothing left to say
@@ -100,13 +91,10 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 		}
 		return nil
 	}
-	if err := p.Disable(ctx, exporter.KindCPU); err != nil {
+	if err := p.Shutdown(ctx); err != nil {
 		return err
 	}
-	q, err := newQuads(work)
-	if err != nil {
-		return err
-	}
+	q := &profiled{work: work}
 	var sampling, nothing []float64
 	for range quads {
 		for _, on := range []bool{true, false} {
@@ -120,9 +108,6 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 				nothing = append(nothing, ratio)
 			}
 		}
-	}
-	if err := q.profiler.Shutdown(ctx); err != nil {
-		return err
 	}
 	// To what there would be at 100 Hz.
 	rate := float64(q.samples) / q.busy.Seconds()

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -15,55 +14,58 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// settle is how long the profiler takes to come to rest after a cut: it looks a few more
-// times at once for samples from before it. Each window has that once, and so it belongs
-// to its end, not to the samples.
+// settle is how long the profiler takes to rest after a cut: it reads again after 100 ms. Each
+// window has that once, so it belongs to the window's end, not to the samples.
 const settle = 200 * time.Millisecond
 
-// quads does the same work four times in a row, again and again, and counts the
-// samples that were taken meanwhile.
-type quads struct {
-	exportertest.Recorder
-
+// profiled does the same work four times in a row, again and again, and counts the samples.
+type profiled struct {
 	work     func() error
 	profiler *profiler.Profiler
 	samples  int64
 	busy     time.Duration // CPU time while samples were taken
 }
 
-func newQuads(work func() error) (*quads, error) {
-	q := &quads{work: work}
-	p, err := profiler.New(q, profiler.WithKinds(exporter.KindCPU), profiler.WithCPURate(fast), profiler.WithWindow(time.Hour))
-	if err != nil {
-		return nil, err
+// profile starts or stops the profiler.
+func (q *profiled) profile(ctx context.Context, on bool) (err error) {
+	switch {
+	case on && q.profiler == nil:
+		q.profiler, err = profiler.New(&counting{of: q}, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+	case on:
+		err = q.profiler.Flush(ctx)
+	case q.profiler != nil:
+		err = q.profiler.Shutdown(ctx)
+		q.profiler = nil
 	}
-	q.profiler = p
-	return q, errors.Join(p.Disable(context.Background(), exporter.KindCPU), p.Start())
+	return err
+}
+
+// counting is an exporter that counts samples. Each profiler has its own.
+type counting struct {
+	exportertest.Recorder
+
+	of *profiled
 }
 
 // Export counts the samples of a window.
-func (q *quads) Export(_ context.Context, p *exporter.Profile) error {
+func (c *counting) Export(_ context.Context, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
 	}
 	for _, s := range parsed.Sample {
-		q.samples += s.Value[0]
+		c.of.samples += s.Value[0]
 	}
 	return nil
 }
 
-// measure returns by what the middle two of four equal pieces of work take more
-// CPU time than the others, if on with the CPU profiled.
-func (q *quads) measure(ctx context.Context, on bool) (float64, error) {
+// measure returns the CPU time that the middle two of four equal pieces of work take beyond the
+// others. They are profiled if on is true.
+func (q *profiled) measure(ctx context.Context, on bool) (float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var took [4]float64
 	var began time.Duration
 	for i := range took {
-		change := q.profiler.Disable
-		if on && (i == 1 || i == 2) {
-			change = q.profiler.Enable
-		}
 		if on && (i == 1 || i == 3) {
 			now, err := cpuTime()
 			if err != nil {
@@ -76,7 +78,7 @@ func (q *quads) measure(ctx context.Context, on bool) (float64, error) {
 		}
 		// What the slice before has left to export or to collect is not
 		// this one's.
-		if err := errors.Join(change(ctx, exporter.KindCPU), q.profiler.Flush(ctx)); err != nil {
+		if err := q.profile(ctx, on && (i == 1 || i == 2)); err != nil {
 			return 0, err
 		}
 		runtime.GC()

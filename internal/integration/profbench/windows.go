@@ -45,9 +45,6 @@ func printWindow(w *tabwriter.Writer, k exporter.Kind, goroutines int) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Start(); err != nil {
-		return err
-	}
 	release := make(chan struct{})
 	var waiting sync.WaitGroup
 	for range goroutines {

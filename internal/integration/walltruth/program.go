@@ -42,9 +42,8 @@ type Plan struct {
 	Window     time.Duration
 }
 
-// Plans returns the cases, of which each works for some time; with more goroutines it
-// needs 15 s at least, and with the default budget, by which there is a look in ten seconds or
-// less, three minutes.
+// Plans returns the cases. Each works for some time; with more goroutines it needs 15 s at
+// least. With the default budget there is a look in ten seconds, and it needs three minutes.
 func Plans(work time.Duration) []Plan {
 	usual := Plan{Span: 150 * time.Millisecond, Work: work, Budget: 0.1, Window: time.Second}
 	plans := make([]Plan, 6)
@@ -73,7 +72,7 @@ func Main() (done bool, err error) {
 	return true, program(text)
 }
 
-// Span is what the program's own clock and its wall profile say of a span.
+// Span is a span by the program's own clock and by its wall profile.
 type Span struct {
 	Kind         string
 	Begin        time.Duration // since the work began
@@ -90,13 +89,13 @@ type Result struct {
 	// was stopped. A shorter span may have been seen by none.
 	Longest time.Duration
 	Gaps    []Gap // in the order of time
-	// Names are what the wall profiles of the kinds' names say, and not of single spans.
+	// Names are from the wall profiles of the kinds' names, not of single spans.
 	// Unwatched is the part of Took in which nobody looked.
 	Names  []Sum
 	Status profiler.WallStatus
 }
 
-// Gap is a time of which a part was watched by nobody, since the work began.
+// Gap is a time with an unwatched part, since the work began.
 type Gap struct {
 	From, Until, Unwatched time.Duration
 }
@@ -123,9 +122,6 @@ func program(text string) error {
 	stop := make(chan struct{})
 	for range todo.Goroutines {
 		go func() { <-stop }()
-	}
-	if err := p.Start(); err != nil {
-		return err
 	}
 	// The first looks learn what they cost. There may be too many goroutines for any.
 	for begin := time.Now(); p.Status().Wall.Rounds < 2 && time.Since(begin) < 20*time.Second; {
@@ -162,7 +158,7 @@ func program(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// keeper is a store that knows the longest time between two looks, and when nobody looked.
+// keeper is a store with the longest time between two looks, and the unwatched times.
 // Read that after Flush.
 type keeper struct {
 	*store.Store
@@ -264,7 +260,7 @@ func workMutex(mu *sync.Mutex, d time.Duration) {
 	mu.Unlock()
 }
 
-// ask reads what the wall profile says of a span.
+// ask reads the wall profile of a span.
 func (s *Span) ask(h http.Handler, id string) error {
 	a, err := askWall(h, `profile_id="`+id+`"`)
 	s.Total, s.Error, s.Samples = time.Duration(a.Total), time.Duration(a.ErrorNs), a.Samples
@@ -272,7 +268,7 @@ func (s *Span) ask(h http.Handler, id string) error {
 	return err
 }
 
-// ask reads what the wall profile says of the spans of a name.
+// ask reads the wall profile of the spans of a name.
 func (s *Sum) ask(h http.Handler) error {
 	a, err := askWall(h, `span_name="`+s.Kind+`"`)
 	s.Total, s.Error = time.Duration(a.Total), time.Duration(a.ErrorNs)

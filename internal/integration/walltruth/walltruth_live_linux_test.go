@@ -115,5 +115,5 @@ func report(t *testing.T, r Result) {
 	for _, s := range r.Sums() {
 		t.Logf("%s: %v ± %v and %v unwatched, took %v", s.Kind, s.Total, s.Error, s.Unwatched, s.Took)
 	}
-	t.Logf("%d spans, of which %d are further off than stated; %d rounds, %v unwatched in %d freezes", len(r.Spans), len(r.Outside()), r.Status.Rounds, r.Status.Unwatched, r.Status.Freezes)
+	t.Logf("%d spans, of which %d are further off than stated; %d rounds, %v unwatched", len(r.Spans), len(r.Outside()), r.Status.Rounds, r.Status.Unwatched)
 }

@@ -1,13 +1,19 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cpulog reads the CPU samples of the process, each with its time, from the runtime.
+// It makes profiles of them without runtime/pprof. A cut at any time returns the samples
+// before it. The runtime continues to take samples in most cases.
 package cpulog
+
+// For developers: log.go has the life of a Log, and records.go the form of the runtime's
+// records. part.go counts samples, and profile.go makes a profile of them.
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -16,225 +22,256 @@ import (
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
+const (
+	// hz is the rate of runtime/pprof.
+	hz = 100
+	// poll is the time between two reads of a process that uses CPU time. The runtime blocks
+	// a read without samples until it is stopped. So a read needs enough CPU time since the
+	// last one. After idle the reader blocks: then a stop by something else ends it at once.
+	poll   = 50 * time.Millisecond
+	enough = 3 * time.Second / hz
+	idle   = 4 * poll
+	// patience is how long a Cut waits for the next read before it stops the runtime.
+	patience = 2 * poll
+)
+
 // ErrRecord means that samples are missing: the runtime's records lack the form that
-// this package reads. The profile has what was read before them.
+// this package reads. The profile has the samples before them.
 var ErrRecord = errors.New("cpu samples: the runtime's records are not as expected")
-
-// Log counts CPU samples by stack and labels. Record and Cut may be called at the
-// same time, each by one goroutine.
-type Log struct {
-	hz          int
-	readProfile Reader
-	clock       clock
-	reading     chan struct{} // closed when the runtime takes samples
-	surprised   chan struct{} // closed when records are not as expected
-	full        chan struct{} // holds a token when the open part has little room left
-	wake        chan struct{} // holds a token when the reader must look at once
-
-	// asleep is true during a call of readProfile, which can wait.
-	asleep atomic.Bool
-
-	// Only Cut uses these.
-	symbols *goruntime.Symbols
-	loaded  []*profile.Mapping
-	lots    int // of signals, at most, that it sends to a reader that sleeps
-
-	mu        sync.Mutex
-	signals   tally // of our signals that have made their records
-	recorded  bool  // a signal has made one: they can wake the reader
-	open      *part
-	cut       chan *part // of the Cut that waits, nil without one
-	restart   bool       // that Cut has stopped the runtime's profile
-	deaf      bool       // something else seems to handle the signals
-	doubted   int64      // since when; a later record of a signal disproves it
-	unwoken   bool       // the signals have not woken the reader
-	installed handler    // the signals' handler when one last made a record, zero before
-	closing   bool       // the run will end soon
-	ended     bool       // Record has returned, or will soon
-
-	// Only Record uses these.
-	header   bool  // the next record is the header
-	began    int64 // when the runtime began to take samples
-	surprise bool  // surprised is closed
-}
 
 // Reader is goruntime.ReadCPUProfile.
 type Reader func() (records []uint64, labels []*goruntime.LabelSet, eof bool)
 
-// New returns a Log for hz samples per second of CPU that read reads. It may be used
-// if goruntime.Unknown returns nil.
-func New(hz int, read Reader) *Log {
+// Log counts CPU samples by stack and labels. Run and Cut may be called at the same time,
+// each by one goroutine.
+type Log struct {
+	readProfile Reader
+	setRate     func(hz int)                 // runtime.SetCPUProfileRate
+	processTime func() (time.Duration, bool) // ProcessTime
+	base        time.Time                    // at
+	nano        int64
+	started     chan struct{} // closed when the runtime takes samples
+	ended       chan struct{} // closed when it has stopped for another reason than a Cut
+	full        chan struct{} // has a token when the open part has little room left
+	wake        chan struct{} // has a token after Stop
+	looked      chan struct{} // has a token after a read
+
+	// Only Cut uses these.
+	symbols *goruntime.Symbols
+	loaded  []*profile.Mapping
+
+	mu      sync.Mutex
+	open    *part // counts samples before the next part
+	next    *part // of the Cut that waits; nil without one
+	reading bool  // Run is inside readProfile, and nobody else may call it
+	restart bool  // a Cut has stopped the runtime; Run starts it again
+	header  bool  // the next record is the header
+	closing bool  // Close or Stop was called
+	over    bool  // ended is closed
+	readAt  int64 // all samples before this nanotime are counted
+}
+
+// New returns a Log of samples that read returns. It needs a runtime without an error of
+// goruntime.Unknown.
+func New(read Reader) *Log {
 	spanlabels.TimesKept.Store(true)
 	l := &Log{
-		hz:          hz,
 		readProfile: read,
-		clock:       newClock(),
-		reading:     make(chan struct{}),
-		surprised:   make(chan struct{}),
+		setRate:     runtime.SetCPUProfileRate,
+		processTime: ProcessTime,
+		base:        time.Now(),
+		nano:        goruntime.Nanotime(),
+		started:     make(chan struct{}),
+		ended:       make(chan struct{}),
 		full:        make(chan struct{}, 1),
 		wake:        make(chan struct{}, 1),
+		looked:      make(chan struct{}, 1),
 		symbols:     goruntime.NewSymbols(),
-		lots:        1,
 	}
-	l.renew(goruntime.Nanotime())
+	l.open = l.newPart(l.nano)
 	return l
 }
 
-// Begin makes the runtime take samples. Nothing else may do so or read any.
-func (l *Log) Begin() {
-	l.mu.Lock()
-	l.renew(goruntime.Nanotime())
-	l.mu.Unlock()
-	runtime.SetCPUProfileRate(l.hz)
-	close(l.reading)
+// at returns the time of the day at a nanotime, by the current system clock.
+func (l *Log) at(nano int64) time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(nano-l.nano) - now.Sub(l.base))
 }
 
-// Record counts the samples of the runtime after Begin, until its CPU profile ends.
-func (l *Log) Record() {
+// Started is closed when the runtime takes samples.
+func (l *Log) Started() <-chan struct{} { return l.started }
+
+// Ended is closed when the runtime's CPU profile was stopped, except for the stops of Cut.
+func (l *Log) Ended() <-chan struct{} { return l.ended }
+
+// Full has a token when the samples since the last Cut fill three quarters of their room.
+// Without a Cut soon afterwards samples are dropped.
+func (l *Log) Full() <-chan struct{} { return l.full }
+
+// Run makes the runtime take samples and counts them until its CPU profile is stopped. No
+// other code may read samples.
+func (l *Log) Run() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begin()
+	l.open = l.newPart(goruntime.Nanotime())
+	close(l.started)
 	for {
-		l.read()
-		if !l.again() {
+		began := goruntime.Nanotime()
+		l.reading = true
+		l.mu.Unlock()
+		records, labels, eof := l.readProfile()
+		l.mu.Lock()
+		l.reading = false
+		l.take(records, labels)
+		switch {
+		case eof && l.restart && !l.closing:
+			l.begin()
+			l.restart = false
+			l.readAt = goruntime.Nanotime()
+		case eof:
+			l.over = true
+			l.readAt = goruntime.Nanotime()
+			close(l.ended)
+		default:
+			l.readAt = began
+		}
+		signal(l.looked)
+		if l.over {
+			return
+		}
+		if !eof && !l.restart && !l.closing {
+			l.wait()
+		}
+	}
+}
+
+// begin makes the runtime take samples. The caller holds l.mu.
+func (l *Log) begin() {
+	l.header = true
+	l.setRate(hz)
+}
+
+// wait returns when it is time for the next read. The caller holds l.mu, which is unlocked
+// meanwhile.
+func (l *Log) wait() {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	before, known := l.processTime()
+	for waited := poll; waited < idle; waited += poll {
+		select {
+		case <-ticker.C:
+		case <-l.wake:
+			return
+		}
+		if used, _ := l.processTime(); !known || used-before >= enough {
 			return
 		}
 	}
 }
-
-// again handles the end of the samples. It makes the runtime take more if a Cut has
-// stopped it.
-func (l *Log) again() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := goruntime.Nanotime()
-	if !l.restart {
-		l.open.end = now
-		l.ended = true
-		if l.cut != nil {
-			l.give(now)
-		}
-		return false
-	}
-	cut, done := l.cut, l.open // its end is certain
-	done.restarted, done.deaf, done.unwoken = true, l.deaf, l.unwoken
-	l.cut = nil
-	l.renew(now)
-	l.restart = false
-	l.signals.settle(l.signals.sent.Load())
-	runtime.SetCPUProfileRate(l.hz)
-	cut <- done // it has room
-	return true
-}
-
-// serve ends the open part for a Cut that waits. All samples before at are in it. The
-// caller holds l.mu.
-func (l *Log) serve(at int64) {
-	switch {
-	case l.cut == nil || l.restart:
-	case l.ours():
-		l.give(at)
-	default:
-		l.stop()
-	}
-}
-
-// give ends the open part for the Cut that waits. The caller holds l.mu.
-func (l *Log) give(at int64) {
-	l.open.end = at
-	l.cut <- l.open // it has room
-	l.cut = nil
-	l.renew(at)
-	l.open.end = at
-}
-
-// renew opens a part. The caller holds l.mu, except before Begin.
-func (l *Log) renew(at int64) {
-	l.open = l.newPart(at)
-	select {
-	case <-l.full: // by the part before
-	default:
-	}
-}
-
-// Reading is closed when the runtime takes samples.
-func (l *Log) Reading() <-chan struct{} { return l.reading }
-
-// Surprised is closed when the runtime's records are not as expected. The error of the
-// next Cut is ErrRecord then.
-func (l *Log) Surprised() <-chan struct{} { return l.surprised }
-
-// Full has a token when the samples since the last Cut fill three quarters of their
-// room: cut soon, or samples are dropped. A Cut takes the token away.
-func (l *Log) Full() <-chan struct{} { return l.full }
 
 // Piece is the samples between two Cuts.
 type Piece struct {
 	Profile    *profile.Profile
 	Times      [][]int64 // of its samples, in nanoseconds since 1970
 	Start, End time.Time
-	// Restarted means that the runtime was stopped, and takes samples again.
+	Samples    int64 // how many there are
+	// Restarted reports whether the runtime was stopped for the Cut, and started again.
 	Restarted bool
-	// Deaf gives the reason: something else in the process handles SIGPROF, which the
-	// runtime samples by. There are no samples until it ends that.
-	Deaf bool
-	// Unwoken gives the reason: the Log's signals have not woken its reader, and the Cut
-	// has waited long. The reader got no core, or this system or runtime has no such wake-up.
-	Unwoken bool
 }
 
-// Cut returns the samples of the runtime since Begin or the last Cut. An error means
+// Cut returns the samples since Run or the last Cut, up to now by their times. An error means
 // that samples are missing; it can come with a piece.
 //
-// The runtime goes on, so that no sample is missing between two Cuts. It is stopped and
-// begins again only to wake its reader. Such systems are all but Linux and macOS. Others
-// need it while something else handles the signals, or if these do not wake the reader.
+// The runtime continues to take samples while the process uses CPU time. Otherwise Cut stops
+// the runtime for about 0.1 ms, because it delivers its last samples only when it is stopped.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
-	cut := make(chan *part, 1)
-	l.cut, l.deaf, l.unwoken = cut, false, false
-	if l.ended {
-		l.give(l.open.end)
-	} else {
-		l.rouse()
+	at := goruntime.Nanotime()
+	if l.over {
+		at = l.readAt
 	}
-	l.mu.Unlock()
-	done := l.await(cut)
-	built, times := l.build(done)
-	return Piece{
-		Profile: built, Times: times,
-		Start: done.start, End: l.clock.since(done, done.end),
-		Restarted: done.restarted, Deaf: done.deaf, Unwoken: done.unwoken,
-	}, done.missing()
-}
-
-// ours reports whether the samples come at our rate. The caller holds l.mu.
-func (l *Log) ours() bool { return l.open.period == time.Second/time.Duration(l.hz) }
-
-// look makes the reader look at once.
-func (l *Log) look() {
+	l.next = l.newPart(at)
+	wait := patience
+	if l.reading {
+		wait = 0 // it blocks, and began before this Cut
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	var restarted bool
+	for !l.over && l.readAt < at {
+		l.mu.Unlock()
+		late := false
+		select {
+		case <-l.looked:
+		case <-timer.C:
+			late = true
+			runtime.Gosched() // the rest of this time slice may be short
+		}
+		l.mu.Lock()
+		if late && !l.over && l.readAt < at {
+			restarted = true
+			l.stopAndStart()
+		}
+	}
+	done := l.open
+	done.end = at
+	l.open, l.next = l.next, nil
 	select {
-	case l.wake <- struct{}{}:
+	case <-l.full: // by the part that ends
 	default:
 	}
+	l.mu.Unlock()
+	built, times := l.build(done)
+	var err error
+	if done.dropped > 0 {
+		err = fmt.Errorf("cpu samples: %d are in no profile: there were %d different ones already", done.dropped, maxEntries)
+	}
+	return Piece{built, times, done.start, done.start.Add(time.Duration(at - done.began)), done.samples, restarted}, errors.Join(err, done.err)
 }
 
-// Close announces the end of the runtime's CPU profile. The owner then does not wait for
-// the reader's next look.
+// stopAndStart stops the runtime, counts all samples and starts it again. If Run is inside a
+// read, that returns and Run does the rest. The caller holds l.mu.
+//
+// If it is not, nobody has to wait for a core in between: on a busy machine that takes long,
+// and no sample is taken meanwhile.
+func (l *Log) stopAndStart() {
+	l.restart = true
+	l.setRate(0)
+	if l.reading {
+		return
+	}
+	for {
+		records, labels, eof := l.readProfile() // cannot block after the stop
+		l.take(records, labels)
+		if eof {
+			break
+		}
+	}
+	l.begin()
+	l.restart = false
+	l.readAt = goruntime.Nanotime()
+}
+
+// Close makes Run read at once. The caller stops the CPU profile afterwards.
 func (l *Log) Close() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.closing = true
-	l.mu.Unlock()
-	l.look()
+	signal(l.wake)
 }
 
-// End makes Record return.
-func (l *Log) End() {
+// Stop ends Run.
+func (l *Log) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.ended {
-		// As in stop.
-		runtime.SetCPUProfileRate(0)
-		l.closing = true
-		l.look()
+	l.closing = true
+	if !l.over {
+		l.setRate(0)
 	}
+	signal(l.wake)
 }
 
 // Start returns the start of the open part.
@@ -242,4 +279,11 @@ func (l *Log) Start() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open.start
+}
+
+func signal(token chan<- struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
 }

@@ -28,33 +28,18 @@ func known(t *testing.T) {
 	}
 }
 
-// ended returns a Log that takes no samples.
-func ended(hz int) *Log {
-	l := New(hz, nil)
-	l.ended = true
-	l.open.begin(0, l.clock)
-	l.open.end = int64(time.Second)
+// fixed returns a Log without a runtime behind it. Cut has all samples.
+func fixed() *Log {
+	l := New(nil)
+	l.over = true
+	l.readAt = l.nano
 	return l
 }
 
-// anyTime is no bound of times.
-var anyTime = span{0, math.MaxInt64}
+// take counts records, each with a label set.
+func (l *Log) takeAll(records ...uint64) { l.take(records, make([]*goruntime.LabelSet, 100)) }
 
-// samplesOf counts the samples of a function.
-func samplesOf(p *profile.Profile, function string) (n int64) {
-	for _, s := range p.Sample {
-		for _, loc := range s.Location {
-			if len(loc.Line) > 0 && strings.HasSuffix(loc.Line[len(loc.Line)-1].Function.Name, function) {
-				n += s.Value[0]
-				break
-			}
-		}
-	}
-	return n
-}
-
-// counted returns the samples of a profile: their counts by the function of
-// the leaf.
+// counted returns the samples of a profile by the function of the leaf.
 func counted(t *testing.T, l *Log) map[string]int64 {
 	t.Helper()
 	p, err := l.Cut()
@@ -79,18 +64,17 @@ func counted(t *testing.T, l *Log) map[string]int64 {
 	return counts
 }
 
-func TestAddSumsRecords(t *testing.T) {
+func TestTakeSumsRecords(t *testing.T) {
 	known(t)
-	l := ended(97)
-	a := uint64(funcPC(TestAddSumsRecords)) + 1
-	b := uint64(funcPC(TestAddRefusesWhatItDoesNotKnow)) + 1
-	l.open.add([]uint64{
+	l := fixed()
+	a, b := uint64(funcPC(TestTakeSumsRecords))+1, uint64(funcPC(known))+1
+	l.takeAll(
 		5, 0, 1, a, b,
 		4, 0, 1, b,
 		5, 0, 2, a, b,
 		4, 0, 0, 7, // seven samples lost
-	}, make([]*goruntime.LabelSet, 4), anyTime)
-	want := map[string]int64{"TestAddSumsRecords": 3, "TestAddRefusesWhatItDoesNotKnow": 1, "lostProfileEvent": 7}
+	)
+	want := map[string]int64{"TestTakeSumsRecords": 3, "known": 1, "lostProfileEvent": 7}
 	if diff := cmp.Diff(want, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
@@ -110,18 +94,18 @@ func TestMappingHasFunctions(t *testing.T) {
 		"some": {1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := ended(97)
+			l := fixed()
 			l.loaded = mappings()
 			pc := uint64(funcPC(TestMappingHasFunctions)) + 1
 			i := slices.IndexFunc(l.loaded, func(m *profile.Mapping) bool { return m.Start <= pc && pc < m.Limit })
 			if i < 0 && runtime.GOOS != "linux" {
-				t.Skip("not every system tells a process its mappings, as runtime/pprof asks for them")
+				t.Skip("runtime/pprof has no mappings on this system")
 			}
-			l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1), anyTime)
+			l.takeAll(4, 0, 1, pc)
 			for range test.header {
-				l.open.add([]uint64{4, 0, 1, l.loaded[i].Start + 2}, make([]*goruntime.LabelSet, 1), anyTime)
+				l.takeAll(4, 0, 1, l.loaded[i].Start+2)
 			}
-			l.open.add([]uint64{4, 0, 1, pc + 1}, make([]*goruntime.LabelSet, 1), anyTime)
+			l.takeAll(4, 0, 1, pc+1)
 			p, err := l.Cut()
 			if err != nil {
 				t.Fatal(err)
@@ -133,145 +117,57 @@ func TestMappingHasFunctions(t *testing.T) {
 	}
 }
 
-// Records that another Go version could write are an error once, and do not stop
-// what follows.
-func TestAddRefusesWhatItDoesNotKnow(t *testing.T) {
+// Records of another form are an error once, and later records count.
+func TestTakeRefusesOtherForms(t *testing.T) {
 	known(t)
 	pc := uint64(funcPC(known)) + 1
-	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 0, 1, pc, 4, 0, 1, pc}, {4, 1, 1 << 40, pc}} {
-		l := ended(100)
-		l.open.add(records, make([]*goruntime.LabelSet, 1), anyTime)
+	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 1, 1 << 40, pc}, {4, math.MaxInt64, 1, pc}} {
+		l := fixed()
+		l.takeAll(records...)
 		if _, err := l.Cut(); !errors.Is(err, ErrRecord) {
 			t.Errorf("%d: %v, want ErrRecord", records, err)
 		}
-		l.open.add([]uint64{4, 0, 1, pc}, make([]*goruntime.LabelSet, 1), anyTime)
+		l.takeAll(4, 0, 1, pc)
 		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
 			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
 		}
 	}
 }
 
-// The clocks of two cores can differ by a little. The time of a record moves by that difference. More is nonsense.
-func TestAddToleratesDisorder(t *testing.T) {
-	known(t)
-	pc := uint64(funcPC(known)) + 1
-	within := span{int64(10 * time.Second), int64(20 * time.Second)}
-	for at, want := range map[time.Duration]struct {
-		at  time.Duration // 0: refused
-		err error
-	}{
-		10*time.Second - 1: {10 * time.Second, nil},
-		15 * time.Second:   {15 * time.Second, nil},
-		20*time.Second + 1: {20 * time.Second, nil},
-		9*time.Second - 1:  {0, ErrRecord},
-		21*time.Second + 1: {0, ErrRecord},
-		-time.Second:       {0, ErrRecord},
-		math.MaxInt64:      {0, ErrRecord},
-	} {
-		l := ended(100)
-		l.open.begin(within.from, l.clock)
-		l.open.add([]uint64{4, uint64(at), 1, pc}, make([]*goruntime.LabelSet, 1), within)
-		var got time.Duration
-		for _, e := range l.open.entries {
-			got = time.Duration(e.times[0])
-		}
-		if _, err := l.Cut(); !errors.Is(err, want.err) || got != want.at {
-			t.Errorf("a sample at %v is at %v: %v", at, got, err)
-		}
-	}
-}
-
-// The time that our own signals take is sampled too, with their stack: what there is more
-// of than signals.
-func TestTakeCountsTheTimeOfPokes(t *testing.T) {
-	known(t)
-	l := ended(100)
-	deepStack := append([]uint64{4 + 64, 0, 1, uint64(pokeEntry) + 1}, slices.Repeat([]uint64{uint64(funcPC(known)) + 1}, 64)...)
-	l.signals.sent.Store(2)
-	for range 5 {
-		l.take(deepStack, make([]*goruntime.LabelSet, 1), mark{})
-	}
-	p, err := l.Cut()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := samplesOf(p.Profile, "cpulog.poke"); got != 3 || len(p.Profile.Sample) != 1 || len(p.Profile.Sample[0].Location) > pokeLeaves+1 {
-		t.Errorf("%d samples, want 3, of one short stack: %v", got, p.Profile.Sample)
-	}
-}
-
-// Where the runtime has no room for records, records of our signals are no samples.
-func TestAddCountsNoSignalsAsLost(t *testing.T) {
-	known(t)
-	l := ended(100)
-	poke := []uint64{4, 0, 1, uint64(pokeEntry) + 1}
-	noRoom := func(n uint64) []uint64 { return []uint64{4, 0, 0, n} }
-	take := func(records []uint64) { l.take(records, make([]*goruntime.LabelSet, 1), mark{}) }
-	l.signals.sent.Store(5)
-	take(poke)
-	take(noRoom(7)) // four of them are signals, as far as is known
-	take(poke)      // it was not one of those
-	l.signals.sent.Add(3)
-	take(noRoom(2))
-	take(poke)
-	if diff := cmp.Diff(map[string]int64{"lostProfileEvent": 3, "poke": 1}, counted(t, l)); diff != "" {
-		t.Errorf("samples (-want +got):\n%s", diff)
-	}
-}
-
-// Signals that have made no record by the next mark, because something else handled them,
-// hide no samples later.
-func TestTakeSettlesSignalsWithoutRecords(t *testing.T) {
-	known(t)
-	l := ended(100)
-	poke := []uint64{4, 0, 1, uint64(pokeEntry) + 1}
-	l.signals.sent.Store(100)
-	m := mark{poked: true, sent: 100}
-	l.signals.sent.Add(1) // the mark's
-	for range 3 {
-		l.take(poke, make([]*goruntime.LabelSet, 1), m)
-	}
-	// The first may be one that was on its way when the mark was made.
-	if diff := cmp.Diff(map[string]int64{"poke": 1}, counted(t, l)); diff != "" {
-		t.Errorf("samples (-want +got):\n%s", diff)
-	}
-}
-
-// Stacks that nowhere have an address of Go code are none. Records of C threads may be.
-func TestAddRefusesWhatIsNoCode(t *testing.T) {
+// Stacks without any address of Go code are an error. Some records of C threads are not.
+func TestTakeRefusesOtherStacks(t *testing.T) {
 	known(t)
 	foreign := []uint64{4, 0, 1, 16}
 	for _, test := range []struct {
-		before, after int     // foreign stacks before and after one of Go code, if any
-		code          uintptr // where that begins, which can be our own signal's
+		before, after int  // foreign stacks before and after one of Go code
+		code          bool // whether there is one
 		want          error
 	}{
-		{maxForeign - 1, 0, 0, nil},
-		{maxForeign, 0, 0, ErrRecord},
-		{maxForeign - 1, maxForeign, funcPC(known), nil},
-		{maxForeign - 1, maxForeign, pokeEntry, nil},
+		{maxForeign - 1, 0, false, nil},
+		{maxForeign, 0, false, ErrRecord},
+		{maxForeign - 1, maxForeign, true, nil},
 	} {
-		l := ended(100)
-		records := slices.Repeat(foreign, test.before)
-		if test.code != 0 {
-			records = append(records, 4, 0, 1, uint64(test.code)+1)
+		l := fixed()
+		for i := range test.before + test.after {
+			if test.code && i == test.before {
+				l.takeAll(4, 0, 1, uint64(funcPC(known))+1)
+			}
+			l.takeAll(foreign...)
 		}
-		records = append(records, slices.Repeat(foreign, test.after)...)
-		l.take(records, make([]*goruntime.LabelSet, len(records)/len(foreign)), mark{})
 		if _, err := l.Cut(); !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
 }
 
-// Stacks that have their hash in common stay apart.
+// Stacks with equal hashes stay apart.
 func TestCountOfEqualHashes(t *testing.T) {
 	known(t)
-	l := ended(100)
+	l := fixed()
 	stack := []uint64{uint64(funcPC(known)) + 1}
 	l.open.count(stack, nil, 0, 1)
 	for k, e := range l.open.entries {
-		e.stack = []uintptr{funcPC(counted) + 1} // as if another had come first
+		e.stack = []uintptr{funcPC(counted) + 1} // as if another one were first
 		l.open.entries[k] = e
 	}
 	l.open.count(stack, nil, 0, 2)
@@ -293,13 +189,11 @@ func TestHeader(t *testing.T) {
 		{[]uint64{3, 0, 100}, 10 * time.Millisecond, nil},
 		{[]uint64{3, 0, 500}, 2 * time.Millisecond, nil},
 		{[]uint64{3, 0, 0}, 10 * time.Millisecond, ErrRecord},
-		{[]uint64{4, 0, 500}, 10 * time.Millisecond, ErrRecord},
+		{[]uint64{4, 0, 500, 1}, 10 * time.Millisecond, ErrRecord},
 	} {
-		l := ended(100)
-		rest := l.open.header(append(test.header, 4, 0, 2, pc))
-		if test.err == nil {
-			l.open.add(rest, make([]*goruntime.LabelSet, 1), anyTime)
-		}
+		l := fixed()
+		l.header = true
+		l.takeAll(append(test.header, 4, 0, 2, pc)...)
 		p, err := l.Cut()
 		if !errors.Is(err, test.err) || p.Profile.Period != int64(test.period) {
 			t.Errorf("%d: a period of %d, %v, want %v, %v", test.header, p.Profile.Period, err, test.period, test.err)
@@ -312,10 +206,10 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// A program that makes the same labels for each request does not fill the memory.
+// Equal labels, made again for each request, share an entry.
 func TestCountMergesEqualLabels(t *testing.T) {
 	known(t)
-	l := ended(100)
+	l := fixed()
 	stack := []uint64{uint64(funcPC(known)) + 1}
 	for range 3 {
 		for _, set := range [][]string{{"a", "1"}, {"a", "1", "b", "2"}, {"a1", ""}} {
@@ -332,36 +226,35 @@ func TestCountMergesEqualLabels(t *testing.T) {
 	}
 }
 
-// What there is no room for is counted.
+// Samples without room are counted.
 func TestCountIsBounded(t *testing.T) {
 	known(t)
-	l := ended(100)
+	l := fixed()
 	stack := []uint64{uint64(funcPC(known)) + 1, 0}
 	for i := range uint64(maxEntries) {
 		stack[1] = i + 1
 		l.open.count(stack, nil, 0, 1)
 	}
 	l.open.count([]uint64{1}, nil, 0, 3)
-	l.open.count(stack, nil, 0, 1) // is there already
+	l.open.count(stack, nil, 0, 1) // has an entry
 	if got := l.open.dropped; got != 3 || len(l.open.entries) != maxEntries {
 		t.Errorf("%d samples dropped and %d entries, want 3 and %d", got, len(l.open.entries), maxEntries)
 	}
 	_, err := l.Cut()
-	if dropped := (*DroppedError)(nil); !errors.As(err, &dropped) || dropped.Samples != 3 || !strings.Contains(err.Error(), "3 are in no profile") {
+	if err == nil || !strings.Contains(err.Error(), "3 are in no profile") {
 		t.Errorf("%v, want that 3 are missing", err)
 	}
 }
 
-// A cut is asked for before samples are dropped, once for each part.
+// Full has a token before samples are dropped, once for each part.
 func TestFull(t *testing.T) {
 	known(t)
-	l := ended(100)
+	l := fixed()
 	take := func(n int) (full bool) {
-		var records []uint64
 		for i := range n {
-			records = append(records, 5, 0, 1, uint64(funcPC(known))+1, uint64(len(l.open.entries)+i+1))
+			l.open.count([]uint64{uint64(funcPC(known)) + 1, uint64(len(l.open.entries) + i + 1)}, nil, 0, 1)
 		}
-		l.take(records, make([]*goruntime.LabelSet, n), mark{})
+		l.takeAll()
 		select {
 		case <-l.Full():
 			return true
@@ -371,22 +264,19 @@ func TestFull(t *testing.T) {
 	}
 	for range 2 {
 		if take(fullEntries - 1) {
-			t.Error("full before it is")
+			t.Error("full one entry too early")
 		}
-		for range 2 {
-			if !take(1) {
-				t.Error("not full when it is")
-			}
+		if !take(1) {
+			t.Error("not full")
 		}
-		// The token of this one is taken away by the cut.
-		l.take([]uint64{5, 0, 1, uint64(funcPC(known)) + 1, 1 << 20}, make([]*goruntime.LabelSet, 1), mark{})
+		l.takeAll() // makes another token, which Cut removes
 		if _, err := l.Cut(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func FuzzAdd(f *testing.F) {
+func FuzzTake(f *testing.F) {
 	f.Add([]byte{4, 0, 1, 1}, 1)
 	f.Fuzz(func(t *testing.T, words []byte, labels int) {
 		known(t)
@@ -394,18 +284,18 @@ func FuzzAdd(f *testing.F) {
 		for i, w := range words {
 			records[i] = uint64(w)
 		}
-		l := ended(100)
-		l.open.add(records, make([]*goruntime.LabelSet, max(0, min(labels, 100))), anyTime)
+		l := fixed()
+		l.take(records, make([]*goruntime.LabelSet, max(0, min(labels, 100))))
 		if p, _ := l.Cut(); p.Profile.CheckValid() != nil {
 			t.Error(p.Profile.CheckValid())
 		}
 	})
 }
 
-// Times are bounded, and those that are left are spread over all.
+// Times are bounded, and the kept ones are spread over all.
 func TestTimesAreBounded(t *testing.T) {
 	known(t)
-	l := ended(100)
+	l := fixed()
 	stack := []uint64{uint64(funcPC(known)) + 1}
 	const n = maxTimes + maxTimes/2
 	for i := range int64(n) {
@@ -421,7 +311,7 @@ func TestTimesAreBounded(t *testing.T) {
 	}
 	late := 0
 	for _, at := range got {
-		if at-p.Start.UnixNano() >= n/2 {
+		if at-got[0] >= n/2 {
 			late++
 		}
 	}

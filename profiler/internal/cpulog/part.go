@@ -5,7 +5,6 @@ package cpulog
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/maphash"
 	"time"
 	"unsafe"
@@ -14,62 +13,46 @@ import (
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
-// maxEntries bounds what is kept until a cut, to some 30 MB with labels and stacks.
+// maxEntries bounds a part, to about 30 MB with labels and stacks.
 const maxEntries = 1 << 16
 
-// fullEntries is how many there are when a cut is asked for. The rest is room for those that
-// come until then.
+// fullEntries is how many entries make a cut urgent. The rest is room until then.
 const fullEntries = maxEntries * 3 / 4
 
-// maxTimes bounds the times of samples that are kept until a cut, to 8 MB. Where there
-// are more, each that is kept stands for several.
+// maxTimes bounds the times of samples of a part, to 8 MB. If there are more, each kept time
+// stands for several samples.
 const maxTimes = 1 << 20
 
 var seed = maphash.MakeSeed()
 
-// part is what was counted between two cuts.
+// part is the samples between two cuts.
 type part struct {
-	signals    *tally // the Log's
 	start      time.Time
 	began, end int64         // nanotimes; began is start
 	period     time.Duration // between two samples
 	entries    map[key]*entry
+	samples    int64
 	dropped    int64 // samples for which there was no room
-	last       int64 // the time of the last record that has one
+	lastTime   int64 // of the last record that has one
 	times      int   // how many there are in entries
 	stride     int64 // one in so many samples of an entry has its time kept
-	// foreign counts stacks without an address of Go code, until one has some: then
-	// inCode is true.
-	foreign int
-	inCode  bool
-	err     error
-
-	restarted  bool // the runtime was stopped for its end
-	deaf       bool // because something else handles its signals
-	unwoken    bool // because signals have not woken the reader
-	overflowed bool // the runtime had no room for samples
+	foreign    int   // stacks without an address of Go code, before the first that has some
+	inCode     bool
+	err        error
 }
 
+// newPart returns a part that begins at a nanotime. The caller holds l.mu, except in New.
 func (l *Log) newPart(at int64) *part {
-	p := &part{signals: &l.signals, period: time.Second / time.Duration(l.hz), entries: make(map[key]*entry), stride: 1}
+	p := &part{start: l.at(at), began: at, end: at, lastTime: at, period: time.Second / hz, entries: make(map[key]*entry), stride: 1}
 	if l.open != nil {
-		// What does not change within a run.
-		p.inCode, p.foreign = l.open.inCode, l.open.foreign
-		if !l.restart {
-			p.period = l.open.period
-		}
+		// These do not change within a run.
+		p.inCode, p.foreign, p.period = l.open.inCode, l.open.foreign, l.open.period
 	}
-	p.begin(at, l.clock)
 	return p
 }
 
-// begin sets when the part began.
-func (p *part) begin(at int64, c clock) {
-	p.start, p.began, p.end, p.last = c.at(at), at, at, at
-}
-
-// key is the hash of a stack, what its labels are, and which span had ended. A program may make a new set
-// for each request, with the same labels.
+// key is the hash of a stack, the text of its labels, and the span that had ended. A program
+// may make a new set for each request, with the same labels.
 type key struct {
 	hash   uint64
 	labels string
@@ -84,9 +67,10 @@ type entry struct {
 	times  []int64 // nanotimes
 }
 
-// count counts a record of time at. What works for a span that has ended has the labels
-// from before it.
+// count counts a record of time at. Work after the end of its span has the labels from
+// before the span.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
+	p.samples += count
 	held, ended := spanlabels.At(labels, at)
 	k := key{labels: content(held), ended: ended}
 	if len(stack) > 0 {
@@ -159,12 +143,4 @@ func content(set *goruntime.LabelSet) string {
 		}
 	}
 	return string(b)
-}
-
-// missing returns an error for samples that are not in the profile.
-func (p *part) missing() error {
-	if p.dropped == 0 {
-		return p.err
-	}
-	return errors.Join(p.err, &DroppedError{Samples: p.dropped})
 }

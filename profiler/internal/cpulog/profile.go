@@ -14,8 +14,8 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
-// lost stands in stacks for the place of samples that the runtime had no room
-// for. The function is the one by which runtime/pprof says so.
+// lost is the only address in stacks of samples for which the runtime had no room.
+// runtime/pprof reports them under the same function.
 const lost = 0
 
 var lostFrame = []goruntime.Frame{{Function: "runtime/pprof.lostProfileEvent"}}
@@ -68,7 +68,7 @@ func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 	return built, times
 }
 
-// labels returns those of a set, in a map for all its samples.
+// labels returns the labels of a set, in a map for all its samples.
 func (b *builder) labels(set labelled) map[string][]string {
 	m, ok := b.labelSets[set]
 	if !ok {
@@ -81,7 +81,7 @@ func (b *builder) labels(set labelled) map[string][]string {
 	return m
 }
 
-// location returns nil for what is at the root of every stack.
+// location returns nil for the root that all stacks share.
 func (b *builder) location(pcs []uintptr) *profile.Location {
 	frames := lostFrame
 	if pcs[0] != lost {
@@ -90,8 +90,7 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 	if len(frames) == 1 && frames[0].Function == "runtime.goexit" {
 		return nil
 	}
-	// The address of a call, not the one that it returns to. C functions have
-	// nothing else.
+	// The address of a call, not its return address. C functions have no more.
 	l := &profile.Location{Address: uint64(max(pcs[0], 1) - 1), Line: b.stacks.Lines(frames)}
 	for _, m := range b.stacks.Profile.Mapping {
 		if m.Start <= l.Address && l.Address < m.Limit {
@@ -103,8 +102,8 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 	return l
 }
 
-// mappings returns what files the process has mapped, which every profile of
-// runtime/pprof tells. It is empty where that cannot be read.
+// mappings returns the files that the process has mapped, from a profile of runtime/pprof.
+// It is empty if that cannot be read.
 func mappings() []*profile.Mapping {
 	var b bytes.Buffer
 	if err := pprof.Lookup("threadcreate").WriteTo(&b, 0); err != nil {

@@ -16,8 +16,8 @@ import (
 
 // sources are the ways of taking a round that there are in this build.
 func sources() []source {
-	all := []source{newPublicSource(false)}
-	if s := newSource(false); s.name() != all[0].name() {
+	all := []source{newPublicSource()}
+	if s := newSource(); s.name() != all[0].name() {
 		all = append(all, s)
 	}
 	return all
@@ -55,7 +55,7 @@ func sum(samples []*profile.Sample) (count int64, d time.Duration) {
 // time is played: how many there are then depends on no chance.
 func repeatable(s *Sampler) { s.pacer.random = rand.New(rand.NewPCG(1, 2)).Float64 }
 
-// stopped ends a Sampler whose last window is of no interest.
+// stopped ends a Sampler and discards its last window.
 func stopped(t *testing.T, s *Sampler) {
 	t.Helper()
 	if _, err := s.Stop(); err != nil {
@@ -81,4 +81,10 @@ func round(s source, found func([]uintptr, []label, int64)) error {
 	}
 	s.visit(found)
 	return nil
+}
+
+// playCPU makes rounds of s free, because a bubble of synctest plays time.
+func playCPU(s *Sampler) {
+	free := func(f func()) time.Duration { f(); return 0 }
+	s.measure, s.measureSee = free, free
 }

@@ -1,9 +1,22 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package wall samples where goroutines spend their time, on and off CPU. A round looks at
+// the stacks of all goroutines and counts those with the labels of a span. The time between
+// two rounds counts half for the first and half for the second. Rounds are as frequent as a
+// budget of CPU time allows.
+//
+// The runtime lists all goroutines or none, so a round costs more with more goroutines. If
+// the budget does not allow a round in ten minutes there is none, which is reported once.
 package wall
 
+// For developers: sampler.go has the goroutine that takes rounds, and the windows; pacer.go
+// decides when, from the cost of rounds; source*.go are the two ways to look; table.go sums
+// the results and makes profiles; threadtime_*.go is the clock for costs.
+
 import (
+	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -14,53 +27,74 @@ import (
 	"github.com/spanprof/spanprof/internal/looks"
 )
 
-// Sampler takes rounds from Start to Stop. Start, Rotate and Stop must not be
-// called at the same time; Stats may be called at any.
+const (
+	// poll is the longest time between two checks of the number of goroutines.
+	poll = time.Second
+	// sparse is the longest mean time between rounds that is not reported.
+	sparse = 10 * time.Second
+	// longest is how many planned intervals a time between rounds counts at most. The rest
+	// is unwatched: the process was stopped or suspended, or waited for a CPU.
+	longest = 3
+)
+
+// Stats is the work of a Sampler since New.
+type Stats struct {
+	Source           string        // how rounds look: "runtime" or "public"
+	Rounds, Skipped  uint64        // taken, and not taken because of the budget
+	Samples, Dropped uint64        // goroutines that were counted, and not counted because the table was full
+	Unwatched        time.Duration // between rounds, and in no profile
+	CPU              time.Duration // cost of all this
+	Rate, Share      float64       // rounds per second and share of a core, in the last minute
+	Interval         time.Duration // planned mean time between rounds; 0 if there are too many goroutines
+}
+
+// mark is the work up to a time.
+type mark struct {
+	at     time.Time
+	rounds uint64
+	cpu    time.Duration
+}
+
+// Sampler takes rounds from Start to Stop. Start, Rotate and Stop must not be called at the
+// same time; Stats may be called at any time.
 type Sampler struct {
-	// What tests replace.
+	// Tests replace these.
 	measure    func(func()) time.Duration // CPU time of a round or a build
-	measureSee func(func()) time.Duration // CPU time of seeing the goroutines, within a round
+	measureSee func(func()) time.Duration // CPU time of a look within a round
 	goroutines func() int
 
 	stop chan struct{} // closed by Stop; nil when stopped
 	done chan struct{} // closed when the goroutine has ended
 
-	mu      sync.Mutex // held for a round: that is how Rotate waits for it
-	source  source
-	pacer   *pacer
-	watch   *watch
-	table   *table
-	looks   looks.Looks   // at what intervals table was filled
-	opened  time.Time     // when table was
-	from    time.Time     // until when all is counted: the last round, or opened
-	blur    time.Duration // how much earlier that may have been
-	freezes []freeze      // of the process since then
-	before  []found       // what the last round found before table was opened
-	vague   int           // how many looks in a row were given up, see round
-	perItem float64       // cost of an entry of table when it becomes a sample, in ns
-	prepaid time.Duration // what rounds have paid for the entries of table
-	err     error         // of a round; Rotate returns it
-	told    bool          // that rounds are sparse
+	mu       sync.Mutex // held for a round
+	source   source
+	pacer    *pacer
+	table    *table
+	looks    looks.Looks   // the intervals of table
+	opened   time.Time     // when table began
+	from     time.Time     // the last round, or opened
+	blur     time.Duration // how much earlier from may have been
+	perItem  float64       // cost of an entry of table when it becomes a sample, in ns
+	prepaid  time.Duration // cost that rounds have paid for the entries of table
+	err      error         // of a round; Rotate returns it
+	reported bool          // that rounds are sparse
 
 	statsMu sync.Mutex
 	stats   Stats
-	recent  recent
+	marks   []mark // of the last minute, a second apart
 }
 
-// New returns a Sampler that takes up to budget of a core. It looks at the
-// goroutines of spans, or at all.
-func New(budget float64, all bool) *Sampler { return newSampler(budget, newSource(all)) }
+// New returns a Sampler that takes up to budget of a core.
+func New(budget float64) *Sampler { return newSampler(budget, newSource()) }
 
 func newSampler(budget float64, s source) *Sampler {
-	now := time.Now()
 	return &Sampler{
 		measure:    measure,
 		measureSee: measure,
 		goroutines: runtime.NumGoroutine,
 		source:     s,
-		pacer:      newPacer(budget, s.priorCost(), now),
-		watch:      newWatch(budget, now),
-		perItem:    2000, // about three times what it is, like priorCost
+		pacer:      newPacer(budget, s.priorCost(), time.Now()),
+		perItem:    2000, // about three times the real cost, like priorCost
 		stats:      Stats{Source: s.name()},
 	}
 }
@@ -70,116 +104,16 @@ func (s *Sampler) Start() {
 	now := time.Now()
 	s.mu.Lock()
 	s.open(now)
-	s.before = nil
 	s.pacer.restart(now)
-	s.watch.restart() // what was before is nobody's
 	s.mu.Unlock()
-	s.count(func(st *Stats) { s.recent = recent{marks: []mark{{now, st.Rounds, st.CPU}}} })
+	s.count(func(st *Stats) { s.marks = []mark{{now, st.Rounds, st.CPU}} })
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
 	go s.run(s.stop, s.done)
 }
 
-// open begins a table.
-func (s *Sampler) open(now time.Time) {
-	s.table, s.opened, s.from, s.blur, s.freezes = newTable(), now, now, 0, nil
-	s.looks = looks.Looks{}
-	s.prepaid, s.err = 0, nil
-}
-
-// Rotate returns the profile of what was found since Start or the last Rotate.
-// The error, which can come with a profile, is why rounds have failed, or are rare.
-//
-// The time after the last round is counted for what that has found, so that what was
-// there all the time has all of it. Rotate takes a round where there was none, if it can be
-// paid for. A profile without any has what is known to go on since the last.
-func (s *Sampler) Rotate() (*profile.Profile, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.goroutines()
-	now := time.Now()
-	s.notice(now)
-	if s.pacer.wait(now, n) <= 0 || s.table.rounds == 0 {
-		for s.attempt(now, n) && s.table.rounds == 0 {
-			now = time.Now()
-		}
-	}
-	now = time.Now()
-	t, prepaid, err := s.table, s.prepaid, s.err
-	var unseen time.Duration
-	var p *profile.Profile
-	cost := s.measure(func() {
-		unseen = s.close(now)
-		p = build(s.source, t, s.opened, now.Sub(s.opened))
-		p.Comments = []string{s.looks.Comment()}
-	})
-	s.open(now)
-	s.pacer.spend(cost - prepaid)
-	s.count(func(st *Stats) {
-		st.CPU += cost
-		st.Unwatched += unseen
-	})
-	s.perItem += (float64(cost)/float64(len(t.entries)+overhead) - s.perItem) / 4
-	return p, err
-}
-
-// close counts the time since the last round, and returns for how much of it nobody looked.
-func (s *Sampler) close(now time.Time) (unseen time.Duration) {
-	rest := now.Sub(s.from)
-	if s.table.rounds == 0 {
-		s.extendBefore(now)
-		s.looks.AddGap(s.from, now, rest)
-		return rest
-	}
-	unseen = s.unseen()
-	extend(s.table.last, rest-unseen)
-	s.extendFrozen()
-	s.before = s.table.last
-	s.addLooks(now, s.from) // all counts for one of its ends
-	return unseen
-}
-
-// addLooks tells s.looks of the time since the last round, until a look that was due at a
-// time.
-func (s *Sampler) addLooks(now, due time.Time) {
-	late := now.Sub(due)
-	for _, f := range s.freezes {
-		s.looks.AddGap(f.at, f.until, f.d)
-		late -= min(f.d, max(0, f.until.Sub(due)))
-	}
-	s.looks.Add(s.from, now, s.unseen(), late, s.blur)
-}
-
-// Stop ends taking rounds. It returns what Rotate does, and nil before Start
-// and after Stop.
-func (s *Sampler) Stop() (*profile.Profile, error) {
-	if s.stop == nil {
-		return nil, nil
-	}
-	close(s.stop)
-	<-s.done
-	s.stop = nil
-	return s.Rotate()
-}
-
-// Stats returns what has been done.
-func (s *Sampler) Stats() Stats {
-	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	st := s.stats
-	st.Rate, st.Share = s.recent.until(mark{time.Now(), st.Rounds, st.CPU})
-	return st
-}
-
-func (s *Sampler) count(f func(*Stats)) {
-	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	f(&s.stats)
-}
-
 func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
-	// It has inherited labels, and works for no span.
-	goruntime.ClearLabels()
+	goruntime.ClearLabels() // inherited; this is the work of no span
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -192,21 +126,194 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// notice finds out whether the process was frozen since it was asked last.
-func (s *Sampler) notice(now time.Time) {
-	f, spent := s.frozen()
-	s.pacer.spend(spent)
-	s.count(func(st *Stats) { st.CPU += spent })
-	s.addFreeze(f, now)
+// open begins a table.
+func (s *Sampler) open(now time.Time) {
+	s.table, s.opened, s.from, s.blur = newTable(), now, now, 0
+	s.looks = looks.Looks{}
+	s.prepaid, s.err = 0, nil
 }
 
-// frozen returns the freeze of the process since it was asked last, and what it has cost to
-// know.
-func (s *Sampler) frozen() (f freeze, spent time.Duration) {
-	f = s.watch.notice()
-	spent, s.watch.spent = s.watch.spent, 0
-	if f.d > 0 {
-		s.count(func(st *Stats) { st.Freezes++ })
+// turn takes a round if one is due, and returns the time until the next check.
+func (s *Sampler) turn() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.goroutines()
+	now := time.Now()
+	if s.pacer.wait(now, n) <= 0 {
+		s.attempt(now, n)
 	}
-	return f, spent
+	var interval time.Duration
+	if s.pacer.affordable(n) {
+		interval = s.pacer.interval(n)
+	}
+	s.reportSparse(n, interval)
+	s.count(func(st *Stats) {
+		st.Interval = interval
+		if last := s.marks[len(s.marks)-1]; now.Sub(last.at) >= time.Second {
+			s.marks = append(s.marks, mark{now, st.Rounds, st.CPU})
+			for len(s.marks) > 2 && now.Sub(s.marks[1].at) >= time.Minute {
+				s.marks = s.marks[1:]
+			}
+		}
+	})
+	return max(0, min(poll, s.pacer.wait(time.Now(), n)))
+}
+
+// reportSparse makes Rotate return an error once if rounds are rare.
+func (s *Sampler) reportSparse(n int, interval time.Duration) {
+	if s.reported || interval > 0 && interval <= sparse || interval > 0 && !s.pacer.learned {
+		return
+	}
+	s.reported = true
+	each, percent := time.Duration(cost(s.pacer.mean, n)).Round(time.Millisecond), 100*s.pacer.budget
+	if interval == 0 {
+		s.err = errors.Join(s.err, fmt.Errorf("a look at the stacks of %d goroutines takes about %v of CPU, and %.3g %% of a core never allows one: set a larger budget", n, each, percent))
+		return
+	}
+	s.err = errors.Join(s.err, fmt.Errorf("a look at the stacks of %d goroutines takes %v of CPU, so that with %.3g %% of a core there is one in %v: short spans are hardly ever seen; set a larger budget for more", n, each, percent, interval.Round(time.Second)))
+}
+
+// attempt takes a round if the budget allows it.
+func (s *Sampler) attempt(now time.Time, n int) {
+	if !s.pacer.allow(now, n) {
+		s.count(func(st *Stats) { st.Skipped++ })
+		s.pacer.postpone(now, n)
+		return
+	}
+	s.round(now, n)
+	s.pacer.restart(now)
+}
+
+// round looks at all goroutines. A goroutine that was at another place in the last round has
+// moved at any time since: half of the time counts for either place.
+func (s *Sampler) round(now time.Time, n int) {
+	var samples, dropped uint64
+	var err error
+	seen := now
+	before := len(s.table.entries)
+	cost := s.measure(func() {
+		// The goroutines are seen when the world has stopped, which may take long on a busy
+		// machine. From then on the look takes CPU time.
+		cpu := s.measureSee(func() { err = s.source.look() })
+		if at := time.Now().Add(-cpu); at.After(now) {
+			seen = at
+		}
+		if err != nil {
+			return
+		}
+		s.source.visit(func(stack []uintptr, labels []label, count int64) {
+			if s.table.add(stack, labels, count) {
+				samples += uint64(count)
+			} else {
+				dropped += uint64(count)
+			}
+		})
+	})
+	var unwatched time.Duration
+	if err != nil {
+		s.err = errors.Join(s.err, err)
+	} else {
+		unwatched = s.add(seen, n)
+		s.table.share(seen.Sub(s.from) - unwatched)
+		s.table.complete()
+		s.from, s.blur = seen, seen.Sub(now)
+	}
+	// The entries cost more at the end of the window. That is paid now, so that a window
+	// with many does not end in a debt.
+	later := time.Duration(s.perItem * float64(len(s.table.entries)-before))
+	s.prepaid += later
+	s.pacer.spend(waking + cost + later)
+	s.pacer.learn(n, cost+later)
+	s.count(func(st *Stats) {
+		st.CPU += waking + cost
+		st.Samples += samples
+		st.Dropped += dropped
+		if err == nil {
+			st.Rounds++
+			st.Unwatched += unwatched
+		}
+	})
+}
+
+// add notes the interval from the last round to now, and returns how much of it is unwatched.
+func (s *Sampler) add(now time.Time, n int) (unwatched time.Duration) {
+	due := now.Add(s.pacer.wait(now, n))
+	planned := max(due.Sub(s.from), s.pacer.interval(n))
+	if unwatched = max(0, now.Sub(s.from)-longest*planned); unwatched > 0 {
+		s.looks.AddGap(s.from, now, unwatched)
+	}
+	if s.table.rounds == 0 || due.After(now) {
+		due = s.from // all of the time counts for one of its ends
+	}
+	s.looks.Add(s.from, now, unwatched, max(0, now.Sub(due)-unwatched), s.blur)
+	return unwatched
+}
+
+// Rotate returns the profile of the samples since Start or the last Rotate. The error, which
+// can come with a profile, is that rounds have failed or are rare.
+//
+// The time after the last round counts for it. So a goroutine that was there all the time has
+// all of it. Rotate takes a round if there was none and the budget allows it. All
+// time of a window without a round is unwatched.
+func (s *Sampler) Rotate() (*profile.Profile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.goroutines()
+	if now := time.Now(); s.pacer.wait(now, n) <= 0 || s.table.rounds == 0 {
+		s.attempt(now, n)
+	}
+	now := time.Now()
+	t, prepaid, err := s.table, s.prepaid, s.err
+	unwatched := now.Sub(s.from)
+	if t.rounds > 0 {
+		unwatched = s.add(now, n)
+		extend(t.last, now.Sub(s.from)-unwatched)
+	} else {
+		s.looks.AddGap(s.from, now, unwatched)
+	}
+	var p *profile.Profile
+	cost := s.measure(func() {
+		p = build(s.source, t, s.opened, now.Sub(s.opened))
+		p.Comments = []string{s.looks.Comment()}
+	})
+	s.open(now)
+	s.pacer.spend(cost - prepaid)
+	s.count(func(st *Stats) {
+		st.CPU += cost
+		st.Unwatched += unwatched
+	})
+	s.perItem += (float64(cost)/float64(len(t.entries)+overhead) - s.perItem) / 4
+	return p, err
+}
+
+// Stop ends taking rounds and returns the profile of Rotate. It returns nil before Start and
+// after Stop.
+func (s *Sampler) Stop() (*profile.Profile, error) {
+	if s.stop == nil {
+		return nil, nil
+	}
+	close(s.stop)
+	<-s.done
+	s.stop = nil
+	return s.Rotate()
+}
+
+// Stats returns the work so far.
+func (s *Sampler) Stats() Stats {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	st := s.stats
+	if len(s.marks) > 0 {
+		if seconds := time.Since(s.marks[0].at).Seconds(); seconds > 0 {
+			st.Rate = float64(st.Rounds-s.marks[0].rounds) / seconds
+			st.Share = (st.CPU - s.marks[0].cpu).Seconds() / seconds
+		}
+	}
+	return st
+}
+
+func (s *Sampler) count(f func(*Stats)) {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	f(&s.stats)
 }

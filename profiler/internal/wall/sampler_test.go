@@ -25,7 +25,6 @@ func TestWeightsSumToTheTime(t *testing.T) {
 		t.Run(source.name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(generous, source)
-				playCPU(s)
 				stop := make(chan struct{})
 				go span("all", func() { <-stop })
 				synctest.Wait()
@@ -62,7 +61,7 @@ func TestWeightsSumToTheTime(t *testing.T) {
 // TestShortSpansAreRightOnAverage: those that have hardly ever a sample too.
 func TestShortSpansAreRightOnAverage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSampler(generous, newSource(false))
+		s := newSampler(generous, newSource())
 		playCPU(s)
 		repeatable(s)
 		s.Start()
@@ -84,8 +83,8 @@ func TestShortSpansAreRightOnAverage(t *testing.T) {
 	})
 }
 
-// TestBudgetHolds plays 20 minutes with ever other numbers of goroutines, whose
-// cost is known to the test alone.
+// TestBudgetHolds plays 20 minutes with varying numbers of goroutines. Only the test has their
+// cost.
 func TestBudgetHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and of one goroutine")
@@ -119,7 +118,6 @@ func TestBudgetHolds(t *testing.T) {
 					}
 					var all []spent
 					s := newSampler(budget, emptySource{})
-					s.watch.readDelays = nil // its cost is real
 					repeatable(s)
 					s.goroutines = goroutines
 					s.measure = func(f func()) time.Duration {
@@ -152,8 +150,8 @@ func TestBudgetHolds(t *testing.T) {
 					if st := s.Stats(); st.CPU != total || st.Rounds != uint64(len(all)) || st.Skipped == 0 {
 						t.Errorf("%+v, want %d rounds of %v and some skipped", st, len(all), total)
 					}
-					// Half of the time there are so few that not all is
-					// needed, and a seventh so many that nothing can be done.
+					// Half of the time there are few goroutines, and a seventh of it far too
+					// many.
 					if least := time.Duration(budget / 5 * float64(length)); total < least && len(all) < int(length/minInterval)/4 {
 						t.Errorf("all took %v in %d rounds, want at least %v", total, len(all), least)
 					}
@@ -174,7 +172,6 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 		var rotating atomic.Bool
 		source := &variedSource{n: n}
 		s := newSampler(budget, source)
-		s.watch.readDelays = nil // its cost is real
 		repeatable(s)
 		s.goroutines = func() int { return n }
 		s.measure = func(f func()) time.Duration {
@@ -224,8 +221,7 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 	})
 }
 
-// variedSource finds n goroutines, none of which is like another. Its frames are
-// those of no function.
+// variedSource finds n different goroutines. Its frames have no function.
 type variedSource struct {
 	emptySource
 	n     int
@@ -249,8 +245,8 @@ func (emptySource) visit(func([]uintptr, []label, int64)) {}
 func (emptySource) split([]uintptr) int                   { return 1 }
 func (emptySource) frames([]uintptr) []frame              { return nil }
 
-// TestManyGoroutinesFromTheStart: how dear rounds are is found out, even where the
-// guess that there is at first could never be paid for.
+// TestManyGoroutinesFromTheStart: the cost of rounds is measured, even if the budget never
+// allows the first guess.
 func TestManyGoroutinesFromTheStart(t *testing.T) {
 	for _, test := range []struct {
 		n, each, prior int
@@ -262,13 +258,12 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 		{199_000, 900, 3000, 25, "there is one in 20s"},
 		{1_000_000, 900, 3000, 5, "there is one in 1m40s"},
 		{100_000, 7000, 25_000, 7, "there is one in 1m18s"},
-		{100_000_000, 900, 3000, 0, "is never enough"},
-		{3_000_000, 9000, 3000, 1, "is never enough"},
+		{100_000_000, 900, 3000, 0, "never allows one"},
+		{3_000_000, 9000, 3000, 1, "never allows one"},
 	} {
 		t.Run(fmt.Sprint(test.n, test.each), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(0.01, pricedSource{prior: float64(test.prior)})
-				s.watch.readDelays = nil // its cost is real
 				repeatable(s)
 				s.goroutines = func() int { return test.n }
 				s.measure = func(f func()) time.Duration {
@@ -279,7 +274,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 				var told []error
 				for range 10 {
 					time.Sleep(time.Minute)
-					s.mu.Lock() // as Rotate does, whose cost here is that of a round
+					s.mu.Lock() // as in Rotate
 					told = append(told, s.err)
 					s.err = nil
 					s.mu.Unlock()
@@ -312,7 +307,7 @@ func (s pricedSource) priorCost() float64 { return s.prior }
 
 func TestFailedRoundsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &failingSource{source: newSource(false)}
+		source := &failingSource{source: newSource()}
 		s := newSampler(generous, source)
 		playCPU(s)
 		stop := make(chan struct{})
@@ -326,7 +321,7 @@ func TestFailedRoundsAreTold(t *testing.T) {
 		if !errors.Is(err, errFailing) || p == nil {
 			t.Errorf("Rotate returns %v, %v, want the profile of the first second and the error", p, err)
 		}
-		// Nothing says that it was not there any more.
+		// It may still be there.
 		if _, got := sum(samplesOf(p, "all")); got != 2*time.Second {
 			t.Errorf("the samples make %v, want 2s", got)
 		}
@@ -363,7 +358,7 @@ func (s *failingSource) look() error {
 }
 
 func TestProfileSaysWhatItIs(t *testing.T) {
-	s := New(generous, false)
+	s := New(generous)
 	before := time.Now()
 	s.Start()
 	p, err := s.Stop()
@@ -385,4 +380,36 @@ func TestProfileSaysWhatItIs(t *testing.T) {
 	if p, err := s.Stop(); p == nil || err != nil {
 		t.Errorf("Stop after a second Start returns %v, %v", p, err)
 	}
+}
+
+// A process that is stopped or suspended is in no profile for that time: an interval counts at
+// most three times its plan.
+func TestFreezeIsUnwatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSampler(generous, newSource())
+		playCPU(s)
+		s.pacer.random = func() float64 { return 0.5 } // all intervals are minInterval
+		var frozen time.Duration
+		s.goroutines = func() int {
+			time.Sleep(frozen)
+			frozen = 0
+			return 1
+		}
+		stop := make(chan struct{})
+		go span("all", func() { <-stop })
+		synctest.Wait()
+		s.Start()
+		time.Sleep(95 * time.Millisecond)
+		s.mu.Lock()
+		frozen = time.Second
+		s.mu.Unlock()
+		time.Sleep(1095 * time.Millisecond)
+		p, err := s.Stop()
+		close(stop)
+		// The round at 100 ms is at 1,100 ms, and its interval counts 30 ms.
+		const want = (90 + 30 + 90) * time.Millisecond
+		if _, got := sum(samplesOf(checked(t, p, err), "all")); got != want || s.Stats().Unwatched != 980*time.Millisecond {
+			t.Errorf("got %v, and %v unwatched; want %v and 980 ms", got, s.Stats().Unwatched, want)
+		}
+	})
 }

@@ -50,7 +50,7 @@ func TestSourcesAgree(t *testing.T) {
 
 	// Some may not be where they wait yet.
 	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
-		byRuntime, byPublic := once(t, newRuntimeSource(false)), once(t, newPublicSource(false))
+		byRuntime, byPublic := once(t, newRuntimeSource()), once(t, newPublicSource())
 		diff := cmp.Diff(byPublic, byRuntime)
 		if diff == "" && len(byRuntime) == 2*len(ways) {
 			return ""

@@ -8,76 +8,56 @@ import (
 	"hash/maphash"
 	"slices"
 	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
-// maxEntries bounds what a table holds, to some 30 MB with labels and stacks.
+// maxEntries bounds a table, to about 30 MB with labels and stacks.
 const maxEntries = 1 << 16
 
-// table sums the samples that have stack and labels in common.
+// table sums the samples of each stack and label set.
 type table struct {
 	entries map[uint64]*entry
-	hash    []byte // for add alone
+	hash    []byte // scratch space of add
 	rounds  uint64 // that are complete
 
-	now  []found // what the round that is not complete has found
-	last []found // what the last complete one has
+	now  []found // places of the round that is not complete
+	last []found // places of the last complete round
 }
 
 // entry is the samples of one stack with one set of labels.
 type entry struct {
 	stack  []uintptr
 	labels []label
-	set    uint64 // the hash of labels
 	count  int64
 	time   time.Duration
 }
 
-// found is what a round has found in one place.
+// found is a number of goroutines in one place.
 type found struct {
-	entry  *entry
-	labels []label // equal to those of entry, but the goroutines' own
-	count  int64   // of goroutines
-}
-
-// sets is how many goroutines a round found with a label set, by the set's hash.
-type sets map[uint64]int64
-
-func setsOf(all []found) sets {
-	s := make(sets)
-	for _, f := range all {
-		s[f.entry.set] += f.count
-	}
-	return s
-}
-
-// take returns how many of n goroutines with a label set there are, and removes them.
-func (s sets) take(set uint64, n int64) int64 {
-	n = min(n, s[set])
-	if n > 0 {
-		s[set] -= n
-	}
-	return n
+	entry *entry
+	count int64
 }
 
 var seed = maphash.MakeSeed()
 
-func newTable() *table {
-	return &table{entries: make(map[uint64]*entry)}
-}
+func newTable() *table { return &table{entries: make(map[uint64]*entry)} }
 
-// add counts goroutines that the round after the complete ones has found somewhere, as
-// yet without any time. It reports false, and counts nothing, when the table is full.
+// add counts goroutines for the round that is not complete, without time yet. If the table is
+// full it counts nothing and returns false.
 func (t *table) add(stack []uintptr, labels []label, count int64) bool {
 	e := t.entry(stack, labels)
 	if e == nil {
 		return false
 	}
 	e.count += count
-	t.now = append(t.now, found{e, labels, count})
+	t.now = append(t.now, found{e, count})
 	return true
 }
 
-// entry returns that of a stack and labels, nil when the table is full.
+// entry returns the entry of a stack and labels, nil if the table is full.
 func (t *table) entry(stack []uintptr, labels []label) *entry {
 	b := t.hash[:0]
 	for _, l := range labels {
@@ -86,25 +66,23 @@ func (t *table) entry(stack []uintptr, labels []label) *entry {
 		b = append(b, l.Value...)
 		b = append(b, 0)
 	}
-	set := maphash.Bytes(seed, b)
-	b = binary.LittleEndian.AppendUint64(b[:0], set)
 	for _, pc := range stack {
 		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
 	}
 	t.hash = b
-	// Where two entries have the same hash, one of them is next to it.
+	// If two entries have the same hash, one of them is next to it.
 	for h := maphash.Bytes(seed, b); ; h++ {
 		e := t.entries[h]
-		if e == nil {
-			if len(t.entries) == maxEntries {
-				return nil
-			}
-			e = &entry{stack: stack, labels: labels, set: set}
+		switch {
+		case e == nil && len(t.entries) == maxEntries:
+			return nil
+		case e == nil:
+			e = &entry{stack: stack, labels: labels}
 			t.entries[h] = e
-		} else if !slices.Equal(e.stack, stack) || !slices.Equal(e.labels, labels) {
-			continue
+			return e
+		case slices.Equal(e.stack, stack) && slices.Equal(e.labels, labels):
+			return e
 		}
-		return e
 	}
 }
 
@@ -115,10 +93,9 @@ func (t *table) complete() {
 	t.now, t.last = t.last[:0], t.now
 }
 
-// share counts the time since the last complete round: half of it for what that has
-// found, half for what the round that is not complete has. So a span that begins or ends
-// between the two, at any time, has on average what it took. The first round has all of
-// the time.
+// share counts the time since the last complete round: half of it for the places of that round,
+// half for the round that is not complete. So a span that begins or ends
+// between the two has its real time on average. The first round has all of the time.
 func (t *table) share(d time.Duration) {
 	if t.rounds > 0 {
 		extend(t.last, d/2)
@@ -127,9 +104,35 @@ func (t *table) share(d time.Duration) {
 	extend(t.now, d)
 }
 
-// extend counts d more for what a round has found.
+// extend counts d more for the places of a round.
 func extend(all []found, d time.Duration) {
 	for _, f := range all {
 		f.entry.time += d * time.Duration(f.count)
 	}
+}
+
+// build returns the profile of a table that began at start and has lasted for d.
+func build(s source, t *table, start time.Time, d time.Duration) *profile.Profile {
+	built := &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}},
+		DefaultSampleType: "wall",
+		PeriodType:        &profile.ValueType{Type: "wall", Unit: "nanoseconds"},
+		TimeNanos:         start.UnixNano(),
+		DurationNanos:     int64(d),
+		Period:            int64(d) / int64(max(1, t.rounds)), // the mean
+		Sample:            make([]*profile.Sample, 0, len(t.entries)),
+	}
+	var b *stacks.Builder
+	b = stacks.New(built, s.split, func(pcs []uintptr) *profile.Location {
+		frames := s.frames(pcs)
+		if len(frames) == 0 {
+			return nil
+		}
+		return &profile.Location{Address: uint64(pcs[0]), Line: b.Lines(frames)}
+	})
+	for _, e := range t.entries {
+		sample := b.Add(e.stack, b.Labels(make(map[string][]string, len(e.labels)), e.labels))
+		sample.Value[0], sample.Value[1] = e.count, int64(e.time)
+	}
+	return built
 }

@@ -3,15 +3,15 @@
 
 //go:build unix
 
-package wall
+package cpulog
 
 import (
 	"syscall"
 	"time"
 )
 
-// processTime returns the CPU time of the process, and false if it is not known.
-func processTime() (time.Duration, bool) {
+// ProcessTime returns the CPU time of the process, and false if it is not known.
+func ProcessTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, false
