@@ -11,10 +11,12 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/grafana/pyroscope-go/godeltaprof"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/marker"
 )
 
 var _ sampler = (*delta)(nil)
@@ -83,12 +85,20 @@ func (d *delta) rotate() (*exporter.Profile, error) {
 	if err := d.profiler.Profile(&b); err != nil {
 		return nil, fmt.Errorf("%s profile: %w", d.kind, err)
 	}
-	return exporter.NewProfile(exporter.Window{
-		Kind:     d.kind,
-		Start:    opened,
-		Duration: d.opened.Sub(opened),
-		Resource: d.resource,
-	}, b.Bytes()), nil
+	return marked(exporter.Window{Kind: d.kind, Start: opened, Duration: d.opened.Sub(opened), Resource: d.resource}, b.Bytes())
+}
+
+// marked returns the profile of pprof bytes. Work under a marker has the label span_name.
+func marked(w exporter.Window, pprof []byte) (*exporter.Profile, error) {
+	if !marker.Used() {
+		return exporter.NewProfile(w, pprof), nil
+	}
+	p, err := profile.ParseData(pprof)
+	if err != nil {
+		return nil, fmt.Errorf("%s profile: %w", w.Kind, err)
+	}
+	marker.Label(p)
+	return exporter.NewParsedProfile(w, p), nil
 }
 
 func (d *delta) stop() (*exporter.Profile, error) {
@@ -112,7 +122,7 @@ func (g *goroutines) rotate() (*exporter.Profile, error) {
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
 		return nil, fmt.Errorf("goroutine profile: %w", err)
 	}
-	return exporter.NewProfile(exporter.Window{Kind: exporter.KindGoroutine, Start: now, Resource: g.resource}, b.Bytes()), nil
+	return marked(exporter.Window{Kind: exporter.KindGoroutine, Start: now, Resource: g.resource}, b.Bytes())
 }
 
 func (g *goroutines) stop() (*exporter.Profile, error) { return g.rotate() }

@@ -104,8 +104,8 @@ func Used() bool { return names.Load() != nil }
 // IsFrame reports whether a function is of this package.
 func IsFrame(function string) bool { return strings.HasPrefix(function, prefix) }
 
-// Label gives samples under a marker the label span_name, of the marker that is nearest to the
-// leaf. It removes the frames of this package from all samples.
+// Label gives samples under a marker the label span_name, unless they have it, of the marker
+// that is nearest to the leaf. It removes the frames of this package from all samples.
 func Label(p *profile.Profile) {
 	known := names.Load()
 	if known == nil {
@@ -159,7 +159,7 @@ func label(s *profile.Sample, names []string, digits map[uint64]digit) {
 		}
 	}
 	s.Location = kept
-	if high < 0 {
+	if high < 0 || len(s.Label[labelkey.SpanName]) > 0 {
 		return
 	}
 	name := other

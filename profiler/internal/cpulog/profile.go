@@ -11,6 +11,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
@@ -87,7 +88,8 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 	if pcs[0] != lost {
 		frames = b.log.symbols.Frames(pcs)
 	}
-	if len(frames) == 1 && frames[0].Function == "runtime.goexit" {
+	// A digit of a marker is one location, with the inlined calls of its package.
+	if last := len(frames) - 1; last == 0 && frames[0].Function == "runtime.goexit" || last >= 0 && marker.IsFrame(frames[last].Function) {
 		return nil
 	}
 	// The address of a call, not its return address. C functions have no more.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
@@ -57,7 +58,7 @@ func silent(function string) bool {
 	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
 		return true
 	}
-	return false
+	return marker.IsFrame(function)
 }
 
 // ofSpan reports whether one of the labels marks the work of a span.

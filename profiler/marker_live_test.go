@@ -1,0 +1,120 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build live
+
+package profiler_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+var sink []byte
+
+// shares are the shares of three names in each profile.
+var shares = map[string]float64{"a tenth": 0.1, "three tenths": 0.3, "six tenths": 0.6}
+
+// Allocations, live memory, and waits at locks and channels come back in the shares of the
+// names that they belong to.
+func TestMarkers(t *testing.T) {
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindHeap, exporter.KindMutex, exporter.KindBlock),
+		profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1), profiler.WithBlockRate(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	var kept [][]byte
+	for name, share := range shares {
+		marker.Do(ctx, name, func(context.Context) {
+			for range int(share * 100_000) {
+				sink = make([]byte, 16<<10)
+			}
+			for range int(share * 20_000) {
+				kept = append(kept, make([]byte, 16<<10))
+			}
+			wait(time.Duration(share * float64(time.Second)))
+		})
+	}
+	// Deeper than the runtime's stacks: without a name, never with a wrong one.
+	marker.Do(ctx, "deep", func(context.Context) { deep(200) })
+	runtime.GC()
+	if err := p.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(kept)
+	sums := map[string]map[string]float64{}
+	for _, of := range rec.Profiles() {
+		parsed, err := of.Parsed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, column := range parsed.SampleType {
+			name := string(of.Kind()) + " " + column.Type
+			sums[name] = map[string]float64{}
+			for _, s := range parsed.Sample {
+				if label := s.Label[labelkey.SpanName]; len(label) > 0 {
+					sums[name][label[0]] += float64(s.Value[i])
+				}
+			}
+		}
+	}
+	for _, column := range []string{"heap alloc_space", "heap inuse_space", "mutex delay", "block delay"} {
+		got, total := sums[column], 0.0
+		for name := range shares {
+			total += got[name]
+		}
+		for name, want := range shares {
+			share := got[name] / total
+			t.Logf("%s: %s: %.3f", column, name, share)
+			if !(math.Abs(share-want) < 0.03) {
+				t.Errorf("%s: %s has %.3f, want %.1f", column, name, share, want)
+			}
+		}
+	}
+	if got := sums["heap alloc_space"]["deep"]; got > 0 {
+		t.Errorf("a stack deeper than the runtime's has %.0f bytes for its name", got)
+	}
+}
+
+// wait holds a lock for d while another goroutine under the same marker wants it.
+func wait(d time.Duration) {
+	var mu sync.Mutex
+	mu.Lock()
+	started := make(chan struct{})
+	go func() {
+		time.Sleep(d)
+		close(started)
+	}()
+	done := make(chan struct{})
+	go func() {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // waits only
+		close(done)
+	}()
+	<-started
+	mu.Unlock()
+	<-done
+}
+
+//go:noinline
+func deep(n int) {
+	if n > 0 {
+		deep(n - 1)
+		return
+	}
+	for range 20_000 {
+		sink = make([]byte, 16<<10)
+	}
+}
