@@ -104,8 +104,8 @@ func Used() bool { return names.Load() != nil }
 // IsFrame reports whether a function is of this package.
 func IsFrame(function string) bool { return strings.HasPrefix(function, prefix) }
 
-// Label gives samples under a marker the label span_name, unless they have it, of the marker
-// that is nearest to the leaf. It removes the frames of this package from all samples.
+// Label gives samples under a marker the label span_name, unless they have one. The marker
+// nearest to the leaf counts. Label removes the frames of this package from all samples.
 func Label(p *profile.Profile) {
 	known := names.Load()
 	if known == nil {
