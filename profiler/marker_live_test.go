@@ -25,8 +25,8 @@ var sink []byte
 // shares are the shares of three names in each profile.
 var shares = map[string]float64{"a tenth": 0.1, "three tenths": 0.3, "six tenths": 0.6}
 
-// Allocations, live memory, and waits at locks and channels come back in the shares of the
-// names that they belong to.
+// Allocations, live memory, and waits at locks and channels come back in the shares of
+// their names.
 func TestMarkers(t *testing.T) {
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindHeap, exporter.KindMutex, exporter.KindBlock),
