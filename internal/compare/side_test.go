@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 // sideOf returns a side with a profile of ten seconds for each run.

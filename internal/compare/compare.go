@@ -19,9 +19,8 @@ const fewSamples = 10
 // thing.
 const nearlyAll = 0.98
 
-// Compare compares two sides. CPU time is divided by per; "" means requests where both
-// sides have a number of them, else seconds where all windows have a duration, else the
-// total. It returns an error if a side has no CPU sample, or no work to divide by.
+// Compare compares two sides. CPU time is divided by per; "" is requests if both
+// sides have a number of them, seconds if all windows have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
 func Compare(before, after *Side, per Per) (*Result, error) {
 	per = cmp.Or(per, perOf(before, after))
 	r := &Result{Per: per, Unit: unitOf(before, after, per), Heap: compareHeap(&before.heap, &after.heap)}
@@ -89,7 +88,7 @@ func totalOf(name string) measure { return func(s sums) float64 { return s.funct
 
 func selfOf(name string) measure { return func(s sums) float64 { return s.functions[name].self } }
 
-// testable says whether there are enough samples for a test.
+// testable reports whether there are enough samples for a test.
 func (c *comparison) testable(ns float64) bool {
 	return ns/c.sample >= fewSamples*float64(len(c.before)+len(c.after))
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 // Three runs of each of two versions. The second spends half as much again on parsing.

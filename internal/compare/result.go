@@ -3,7 +3,7 @@
 
 package compare
 
-// Unit is what was repeated on each side, which tells noise from change.
+// Unit is what was repeated on each side, to distinguish noise from change.
 type Unit string
 
 // The units, the best first.
@@ -52,7 +52,7 @@ type Result struct {
 	// them: by Total, by Self, or both.
 	Tested int `json:"tested"`
 	Tests  int `json:"tests"`
-	// Detectable says what a comparison of as many units with this noise can find;
+	// Detectable is what a comparison of as many units with this noise can find;
 	// nil where nothing is tested.
 	Detectable *Detectable `json:"detectable,omitempty"`
 	// Heap has the memory, which is not tested.
@@ -68,12 +68,12 @@ type Detectable struct {
 	Median float64 `json:"median"`
 }
 
-// Size says how much a side has.
+// Size is the amount of data of a side.
 type Size struct {
 	Runs    int `json:"runs"`
 	Windows int `json:"windows"`
-	// Units is the number of runs or windows compared, LeftOut that of those which
-	// could not be: they have no work to divide by.
+	// Units is the number of runs or windows compared. LeftOut counts units without work
+	// to divide by.
 	Units   int     `json:"units"`
 	LeftOut int     `json:"leftOut,omitempty"`
 	Samples float64 `json:"samples"`
@@ -86,12 +86,11 @@ type Function struct {
 	// Self, only Total is tested.
 	Total Change `json:"total"`
 	Self  Change `json:"self"`
-	// Moved says that one of the two moved beyond noise.
+	// Moved is set if one of the two moved beyond noise.
 	Moved bool `json:"moved"`
 }
 
-// Others is the name of the row with the self time of all functions that have too few
-// samples for a test of their own.
+// Others is the row with the self time of all functions with too few samples for a test.
 const Others = "(others)"
 
 // Change is a value on both sides.
@@ -100,31 +99,30 @@ type Change struct {
 	// second, or a share from 0 to 1; of the heap bytes.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	// Ratio is After to Before, of CPU by the mean of the logarithms, in which each
-	// run has half a sample more than it has: a function that is new has a ratio.
-	// It is 0 for memory of which there was none before.
+	// Ratio is After to Before. For CPU it is by the mean of the logarithms, with half a
+	// sample added to each run: so a new function has a ratio. It is 0 for new memory.
 	Ratio float64 `json:"ratio"`
 	// Test is nil where nothing is tested: there are too few samples or units.
 	Test *Test `json:"test,omitempty"`
 }
 
-// Moved says that a change is beyond noise.
+// Moved reports whether a change is beyond noise.
 func (c Change) Moved() bool { return c.Test != nil && c.Test.Moved }
 
-// Test says whether a change is beyond noise.
+// Test is whether a change is beyond noise.
 type Test struct {
 	// Low and High are the ends of the 95 % interval of the ratio.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// P is how likely a difference of this size is without a change, Q the same
-	// when all functions are looked at: of those with a Q of at most 5 %, 5 % have
-	// not moved.
+	// P is the probability of a difference of this size without a change. Q is the same
+	// for all functions together: 5 % of the functions with a Q of at most 5 % have not
+	// moved.
 	P float64 `json:"p"`
 	Q float64 `json:"q"`
 	// Moved is Q at most 5 %.
 	Moved bool `json:"moved"`
-	// Detectable is the smallest ratio above 1 that would be found in 8 of 10
-	// comparisons of as many units with this noise, if nothing else moved.
+	// Detectable is the smallest ratio above 1 that 8 of 10 comparisons would find. They
+	// have as many units and this noise, and nothing else moved.
 	Detectable float64 `json:"detectable"`
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 const period = 10 * time.Millisecond
@@ -93,9 +93,9 @@ func function(t testing.TB, r *compare.Result, name string) compare.Function {
 	return compare.Function{}
 }
 
-// program is forty functions whose samples come as those of a service do: in clusters,
-// for a request that is in a function once is so for a while; each run a bit different,
-// on a machine that is now faster and now slower.
+// program is forty functions with samples like a service: in clusters, because a request
+// stays in a function for a while. Each run differs a bit, on a machine that is now faster and
+// now slower.
 type program struct {
 	random *rand.Rand
 	// samples is the mean number in a run.

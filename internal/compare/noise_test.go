@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/spanprof/spanprof/compare"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 // Nothing moved between two sides of the same program: at most 5 % of comparisons may
@@ -83,7 +83,7 @@ func TestOneFunctionMoved(t *testing.T) {
 	}
 }
 
-// What Detectable says is found about 8 times of 10.
+// A change of the size of Detectable is found about 8 times of 10.
 func TestDetectable(t *testing.T) {
 	p := program{rand.New(rand.NewPCG(3, 1)), 4000}
 	sum := 0.0

@@ -43,12 +43,11 @@ func (p pair) pooled() float64 {
 
 func (p pair) counting() float64 { return (p.before.counting + p.after.counting) / 2 }
 
-// prior is what the functions tell together about the noise of each of them. Three runs
-// say little about how much a function varies, but some dozens of functions say how
-// much the samples of this program come in clusters, and what the machine does to all
-// of them. It is the prior of Smyth's moderated t statistic (Linear models and empirical
-// Bayes methods for assessing differential expression, 2004), taken for variances in
-// multiples of what is expected.
+// prior is an estimate of the noise of each function from all functions. Three runs are few
+// to estimate how much a function varies. Some dozens of functions show how much samples
+// come in clusters, and what the machine does to all of them. It is the prior of Smyth's
+// moderated t statistic, for variances in multiples of the expected ones. (Linear models and
+// empirical Bayes methods for assessing differential expression, 2004.)
 type prior struct {
 	clusters float64 // expected variance, in multiples of the counting variance,
 	common   float64 // and beside it, as on a machine that is now slower, now faster
@@ -96,9 +95,9 @@ func newPrior(pairs, parts []pair) prior {
 	return p
 }
 
-// fit explains the variances of parts as a multiple of their counting variances, of at
-// least 1, and a part that they have in common, of at least 0. A variance is the less
-// exact the larger it is, by which they are weighted: from step to step better.
+// fit explains the variances of parts. They are a multiple of their counting variances, at
+// least 1, and a common part, at least 0. Larger variances are less exact, and so have less weight.
+// The weights improve from step to step.
 func fit(parts []pair) (clusters, common float64) {
 	clusters = 1
 	for range 30 {
@@ -125,8 +124,8 @@ func fit(parts []pair) (clusters, common float64) {
 	return clusters, common
 }
 
-// shrunk returns the variance of one side of a value, between what its own units say and
-// what the prior does, and its degrees of freedom.
+// shrunk returns the variance of one side of a value, and its degrees of freedom. It is
+// between the variance of its own units and the prior.
 func (p prior) shrunk(m moments) (variance, degrees float64) {
 	own := m.n - 1
 	clusters := p.clusters * m.counting

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/compare"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 // handmade returns a CPU profile with one function and the given values.

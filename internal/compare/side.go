@@ -12,12 +12,13 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// Selection says which samples of CPU profiles count. The zero value selects all.
+// Selection selects samples of CPU profiles. The zero value selects all.
 type Selection struct {
-	// Span is the name of the spans whose samples count: the label span_name.
+	// Span is the value of the label span_name.
 	Span string
 	// Focus selects the samples that have a matching function on their stack.
 	Focus *regexp.Regexp
@@ -63,8 +64,7 @@ func (s *Side) Runs() []string {
 	return names
 }
 
-// Add adds a profile of CPU or of the heap, which was taken of the run of a process with
-// this name. Other kinds are an error, as are a profile that cannot be parsed and values
+// Add adds a profile of CPU or of the heap to the run of a process with this name. Other kinds are an error, as are a profile that cannot be parsed and values
 // of CPU below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
@@ -80,7 +80,7 @@ func (s *Side) Add(name string, p *exporter.Profile) error {
 	return fmt.Errorf("compare: a %s profile: only cpu and heap can be compared", p.Kind())
 }
 
-// SetWork says how many requests, or units of other work, each run did, in the order of
+// SetWork sets the number of requests, or units of other work, of each run, in the order of
 // Runs. One number stands for every run. Other counts, and numbers that are not
 // positive, are an error.
 func (s *Side) SetWork(work ...float64) error {
@@ -98,6 +98,11 @@ func (s *Side) SetWork(work ...float64) error {
 }
 
 func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile) error {
+	for _, part := range columns.Split(parsed, "") {
+		if part.Kind == columns.CPU {
+			parsed = part.Profile
+		}
+	}
 	value, err := newValue(parsed)
 	if err != nil {
 		return err
@@ -168,40 +173,30 @@ func joined(windows []window) window {
 	return all
 }
 
-// value reads CPU time and number of samples, which profiles of different rates, and of
-// different tools, have in different places.
+// value reads CPU time and number of samples. count is -1 if only the period is known.
 type value struct {
-	time, count int // indexes of sample types, -1 for none
+	time, count int // columns
 	period      float64
 }
 
 func newValue(p *profile.Profile) (value, error) {
-	v := value{time: -1, count: -1, period: float64(p.Period)}
-	for i, t := range p.SampleType {
-		switch t.Unit {
-		case "nanoseconds":
-			v.time = i
-		case "count":
-			v.count = i
-		}
+	v := value{columns.Index(p, columns.CPU), columns.Index(p, "samples"), 0}
+	if p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" {
+		v.period = float64(p.Period)
 	}
 	switch {
-	case v.time < 0 && v.count < 0:
-		return v, errors.New("compare: no CPU profile: it has neither nanoseconds nor counts")
-	case (v.time < 0 || v.count < 0) && (v.period <= 0 || p.PeriodType == nil || p.PeriodType.Unit != "nanoseconds"):
-		return v, errors.New("compare: a CPU profile that does not say how long a sample stands for")
+	case v.time < 0:
+		return v, errors.New("compare: a CPU profile without CPU time")
+	case v.count < 0 && v.period <= 0:
+		return v, errors.New("compare: a CPU profile without a number of samples or a period")
 	}
 	return v, nil
 }
 
 func (v value) of(s *profile.Sample) (ns, samples float64) {
-	switch {
-	case v.time < 0:
-		samples = float64(s.Value[v.count])
-		return samples * v.period, samples
-	case v.count < 0:
-		ns = float64(s.Value[v.time])
+	ns = float64(s.Value[v.time])
+	if v.count < 0 {
 		return ns, ns / v.period
 	}
-	return float64(s.Value[v.time]), float64(s.Value[v.count])
+	return ns, float64(s.Value[v.count])
 }

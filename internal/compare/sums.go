@@ -38,8 +38,8 @@ type summer struct {
 }
 
 // interrupted is on top of a function that the runtime interrupts to run another
-// goroutine. How often that happens depends on how busy the machine is: its samples are
-// those of the function.
+// goroutine. How often that happens depends on how busy the machine is. Its samples
+// belong to the function.
 const interrupted = "runtime.asyncPreempt"
 
 func newSummer() *summer {
