@@ -37,8 +37,8 @@ func (m made) profile() *profile.Profile {
 	location := &profile.Location{ID: 1, Mapping: mapping, Address: 0x400100, Line: []profile.Line{{Function: function, Line: 7}}}
 	p := &profile.Profile{
 		PeriodType: &profile.ValueType{Type: m.period, Unit: "nanoseconds"}, Period: 1e7,
-		Mapping:    []*profile.Mapping{mapping},
-		Function:   []*profile.Function{function}, Location: []*profile.Location{location},
+		Mapping:  []*profile.Mapping{mapping},
+		Function: []*profile.Function{function}, Location: []*profile.Location{location},
 		DurationNanos: m.length.Nanoseconds(),
 	}
 	if !m.at.IsZero() {
@@ -225,11 +225,11 @@ func TestRecordedDirectory(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	whole := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}
 	for want, data := range map[string][]byte{
-		"it has no bytes":                 {},
+		"it has no bytes":                   {},
 		"not a profile in the pprof format": []byte("this is text"),
-		"cut off":                         whole.bytes(t)[:len(whole.bytes(t))/2],
-		"gzip: invalid checksum":          append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
-		"it has no columns":               made{}.bytes(t),
+		"cut off":                           whole.bytes(t)[:len(whole.bytes(t))/2],
+		"gzip: invalid checksum":            append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
+		"it has no columns":                 made{}.bytes(t),
 	} {
 		dir := t.TempDir()
 		bad, good := filepath.Join(dir, "bad.pprof.gz"), filepath.Join(dir, "good.pprof.gz")
