@@ -4,80 +4,54 @@
 package pgo_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spanprof/spanprof/pgo"
 )
 
-// Merge what exporter/file has written on two replicas.
+// Merge the files that exporter/file wrote for two replicas.
 func ExampleMerge() {
 	files, err := filepath.Glob("/var/lib/shop/*/*-cpu.pprof.gz")
 	if err != nil {
 		log.Fatal(err)
 	}
-	var sources []pgo.Source
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			log.Fatal(err)
+	sources := func(yield func(pgo.Source) bool) {
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if !yield(pgo.Source{Name: name, Replica: filepath.Dir(name), Data: data}) {
+				return
+			}
 		}
-		sources = append(sources, pgo.Source{Name: name, Replica: filepath.Dir(name), Data: data})
 	}
-	result, err := pgo.Merge(sources, pgo.WithLeaf(5), pgo.WithBalance())
+	result, err := pgo.Merge(sources, pgo.WithLeaf(5))
 	if err != nil {
 		log.Fatal(err)
+	}
+	for _, err := range result.LeftOut {
+		log.Print("left out: ", err)
 	}
 	for _, w := range result.Warnings {
 		log.Print(w)
 	}
-	if err := result.ReplaceFile("cmd/shop/default.pgo"); err != nil {
+	if err := result.WriteFile("cmd/shop/default.pgo"); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d samples of %d functions\n", result.Samples, result.Functions)
 }
 
-// Look which hot functions of default.pgo the program has not any more.
-func ExampleExecutable_Check() {
-	pkg, err := pgo.FindPackage(context.Background(), "./cmd/shop")
-	if err != nil {
-		log.Fatal(err)
+func ExampleMerge_parsed() {
+	windows := []pgo.Source{
+		{Name: "first", Replica: "shop-1", Profile: calling("main.serve", "main.hash", 700)},
+		{Name: "second", Replica: "shop-1", Profile: calling("main.serve", "main.hash", 600)},
 	}
-	data, err := os.ReadFile(filepath.Join(pkg.Dir, "default.pgo"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	profile, err := pgo.Parse(data)
-	if err != nil {
-		log.Fatal(err)
-	}
-	built, err := pkg.Build(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	check, err := built.Check(profile)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, m := range check.Missing {
-		fmt.Printf("%5.1f %% %s: %s %s\n", m.Self*100, m.Name, m.Reason, m.Now)
-	}
-}
-
-func ExampleMerger() {
-	m, err := pgo.NewMerger()
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, n := range []int64{700, 600} {
-		if err := m.Add(pgo.Source{Name: "window", Profile: calling("main.serve", "main.hash", n)}); err != nil {
-			log.Print(err) // and go on without it
-		}
-	}
-	result, err := m.Result()
+	result, err := pgo.Merge(slices.Values(windows))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/pgocheck/calls"
 	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/pgo"
 )
@@ -33,14 +34,18 @@ func totals(p *profile.Profile) map[string][2]int64 {
 	return sums
 }
 
-// What the compiler does not use goes, what it uses stays.
+func merge(sources []pgo.Source, opts ...pgo.Option) (*pgo.Result, error) {
+	return pgo.Merge(slices.Values(sources), opts...)
+}
+
+// What the compiler does not use is removed.
 func TestStrip(t *testing.T) {
 	p := cpuProfile(1e7)
 	addCall(p, "main.serve", "main.hash", 600, map[string][]string{"span_id": {"0123456789abcdef"}, "span_name": {"GET /"}})
 	addCall(p, "main.serve", "main.hash", 500, map[string][]string{"span_id": {"fedcba9876543210"}})
 	p.Comments = []string{"secret"}
 	before := p.String()
-	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: p}})
+	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +62,11 @@ func TestStrip(t *testing.T) {
 	if f := got.Sample[0].Location[0].Line[0].Function; f.StartLine != 40 {
 		t.Errorf("start line %d, want 40", f.StartLine)
 	}
-	if result.Samples != 1100 || result.CPU != 11*time.Second || result.Functions != 3 || result.Unseen != 0 || len(result.Warnings) > 0 {
+	if result.Samples != 1100 || result.CPU != 11*time.Second || result.Functions != 3 || result.Replicas != 1 || len(result.Warnings) > 0 || len(result.LeftOut) > 0 {
 		t.Errorf("got %+v", result)
 	}
-	want := []pgo.Binary{{BuildID: "b1", File: "shop", Main: "/src/shop", Samples: 1100}}
-	if diff := cmp.Diff(want, result.Binaries); diff != "" {
-		t.Error(diff)
+	if want := "from shop, package main in /src/shop, build id b1: 1100 samples"; !slices.Contains(got.Comments, want) {
+		t.Errorf("comments %q lack %q", got.Comments, want)
 	}
 	for _, c := range got.Comments {
 		if strings.Contains(c, "secret") {
@@ -90,7 +94,7 @@ func TestRates(t *testing.T) {
 	}
 	timed.SampleType = []*profile.ValueType{{Type: "cpu", Unit: "microseconds"}}
 	timed.PeriodType = &profile.ValueType{Type: "cpu", Unit: "microseconds"}
-	result, err := pgo.Merge([]pgo.Source{{Name: "a", Data: encode(t, fast)}, {Name: "b", Profile: slow}, {Name: "c", Profile: counted}, {Name: "d", Profile: timed}})
+	result, err := merge([]pgo.Source{{Name: "a", Data: encode(t, fast)}, {Name: "b", Profile: slow}, {Name: "c", Profile: counted}, {Name: "d", Profile: timed}}, pgo.WithoutBalance())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +115,7 @@ func TestBalance(t *testing.T) {
 		{Name: "4", Replica: "idle", Profile: cpuProfile(1e7)},
 		{Name: "5", Replica: "idle", Profile: calling("main.serve", "main.read", 950)},
 	}
-	result, err := pgo.Merge(sources, pgo.WithBalance())
+	result, err := merge(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,11 +125,17 @@ func TestBalance(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
-	if len(result.Replicas) != 3 || result.Replicas[0].Profiles != 2 || result.Replicas[0].Samples != 9000 || result.Replicas[1].Weight < 66 {
-		t.Errorf("got %+v", result.Replicas)
+	if result.Replicas != 3 {
+		t.Errorf("%d replicas, want 3", result.Replicas)
 	}
 	if !warns(result, "calm has 50 samples, and each counts 67 times") || len(result.Warnings) != 1 {
 		t.Errorf("got %q", result.Warnings)
+	}
+	if result, err = merge(sources, pgo.WithoutBalance()); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string][2]int64{"main.hash": {9e10, 9000}, "main.sort": {5e8, 50}, "main.read": {95e8, 950}}; !cmp.Equal(totals(result.Profile), want) {
+		t.Errorf("unbalanced: got %v, want %v", totals(result.Profile), want)
 	}
 }
 
@@ -136,7 +146,7 @@ func TestSpan(t *testing.T) {
 	addCall(p, "main.serve", "main.read", 500, nil)
 	other := calling("main.serve", "main.read", 10)
 	sources := []pgo.Source{{Name: "p", Profile: p}, {Name: "other", Profile: other}}
-	result, err := pgo.Merge(sources, pgo.WithSpan("GET /"))
+	result, err := merge(sources, pgo.WithSpan("GET /"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,11 +156,11 @@ func TestSpan(t *testing.T) {
 	if !warns(result, `other has no samples of a span named "GET /"`) {
 		t.Errorf("got %q", result.Warnings)
 	}
-	_, err = pgo.Merge(sources, pgo.WithSpan("GET"))
+	_, err = merge(sources, pgo.WithSpan("GET"))
 	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), `there are "PUT /", "GET /"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = pgo.Merge(sources[1:], pgo.WithSpan("GET"))
+	_, err = merge(sources[1:], pgo.WithSpan("GET"))
 	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), "no sample has the label span_name") {
 		t.Errorf("got %v", err)
 	}
@@ -192,7 +202,7 @@ func TestWarnings(t *testing.T) {
 		{"other module", []pgo.Source{source("", "example.com/a/server", 1000), source("", "example.com/b/server", 1000)}, "of different programs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			result, err := pgo.Merge(test.sources)
+			result, err := merge(test.sources)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,57 +234,90 @@ func TestBadSources(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		source pgo.Source
-		want   error
+		want   string
 	}{
-		{"text", pgo.Source{Data: []byte("404 page not found\n")}, pgo.ErrNotProfile},
-		{"preprofile", pgo.Source{Data: []byte("GO PREPROFILE V1\na\nb\n1 2\n")}, pgo.ErrNotProfile},
-		{"bomb", pgo.Source{Data: bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20)}, wire.ErrTooLarge},
-		{"cut", pgo.Source{Data: data[:len(data)/2]}, pgo.ErrDamaged},
-		{"header", pgo.Source{Data: data[:5]}, pgo.ErrDamaged},
-		{"huge", pgo.Source{Profile: huge}, pgo.ErrDamaged},
-		{"deep", pgo.Source{Profile: deep}, pgo.ErrDamaged},
-		{"heap", pgo.Source{Data: encode(t, heap)}, pgo.ErrNotCPU},
-		{"wall", pgo.Source{Profile: wall}, pgo.ErrNotCPU},
-		{"difference", pgo.Source{Profile: minus}, pgo.ErrNotCPU},
-		{"no data", pgo.Source{}, pgo.ErrEmpty},
-		{"idle", pgo.Source{Profile: cpuProfile(1e7)}, pgo.ErrEmpty},
-		{"old", pgo.Source{Profile: old}, pgo.ErrNoStartLine},
+		{"text", pgo.Source{Data: []byte("404 page not found\n")}, "not a profile in the pprof format"},
+		{"preprofile", pgo.Source{Data: []byte("GO PREPROFILE V1\na\nb\n1 2\n")}, "the output of go tool preprofile"},
+		{"bomb", pgo.Source{Data: bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20)}, wire.ErrTooLarge.Error()},
+		{"cut", pgo.Source{Data: data[:len(data)/2]}, "gzip"},
+		{"huge", pgo.Source{Profile: huge}, "more than 73 years"},
+		{"deep", pgo.Source{Profile: deep}, "1001 functions are inlined"},
+		{"heap", pgo.Source{Data: encode(t, heap)}, "not a CPU profile: it measures inuse_objects/count, inuse_space/bytes"},
+		{"wall", pgo.Source{Profile: wall}, pgo.ErrNotCPU.Error()},
+		{"difference", pgo.Source{Profile: minus}, "values below zero"},
+		{"no data", pgo.Source{}, "no bytes"},
+		{"old", pgo.Source{Profile: old}, "no function has a start line"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			test.source.Name = "profiles/" + test.name + ".pb.gz"
-			_, err := pgo.Merge([]pgo.Source{{Name: "good", Data: data}, test.source})
-			var source *pgo.SourceError
-			if !errors.Is(err, test.want) || errors.Is(err, pgo.ErrNotProfile) != errors.Is(test.want, pgo.ErrNotProfile) || !errors.As(err, &source) || source.Source != test.source.Name {
-				t.Fatalf("got %v, want %v", err, test.want)
-			}
-			t.Log(err)
-			m, err := pgo.NewMerger()
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = m.Add(test.source) // the others are used
-			if err := m.Add(pgo.Source{Name: "good", Data: data}); err != nil {
-				t.Fatal(err)
-			}
-			if result, err := m.Result(); err != nil || result.Samples != 1000 {
-				t.Errorf("got %+v, %v", result, err)
-			}
-		})
+		test.source.Name = "profiles/" + test.name + ".pb.gz"
+		result, err := merge([]pgo.Source{test.source, {Name: "good", Data: data}}) // the others are used
+		if err != nil || result.Samples != 1000 || len(result.LeftOut) != 1 || result.Replicas != 1 {
+			t.Fatalf("%s: got %+v, %v", test.name, result, err)
+		}
+		if text := result.LeftOut[0].Error(); !strings.HasPrefix(text, test.source.Name+": ") || !strings.Contains(text, test.want) {
+			t.Errorf("got %q, want %q", text, test.want)
+		}
+		if _, err := merge([]pgo.Source{test.source}); err == nil || !strings.Contains(err.Error(), test.source.Name+": ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("alone: got %v, want %q", err, test.want)
+		}
 	}
 	counts := calling("main.serve", "main.hash", 1000)
 	counts.Sample[0].Value[0] = 1<<61 - 1
-	if _, err := pgo.Merge([]pgo.Source{{Name: "one", Profile: counts}, {Name: "two", Profile: counts}}); !errors.Is(err, pgo.ErrDamaged) {
-		t.Errorf("counts whose sum overflows: %v", err)
+	if result, err := merge([]pgo.Source{{Name: "one", Profile: counts}, {Name: "two", Profile: counts}}); err != nil || len(result.LeftOut) != 1 || result.Samples != 1<<61-1 {
+		t.Errorf("counts with a sum that overflows: %+v, %v", result, err)
 	}
-	if _, err := pgo.Merge(nil); err == nil {
+	if _, err := merge(nil); err == nil {
 		t.Error("nothing was merged")
 	}
-	if _, err := pgo.NewMerger(pgo.WithLeaf(1)); err == nil {
-		t.Error("WithLeaf(1) is taken")
+	if _, err := merge([]pgo.Source{{Name: "idle", Profile: cpuProfile(1e7)}}); !errors.Is(err, pgo.ErrEmpty) {
+		t.Errorf("only an idle replica: %v", err)
+	}
+	for _, n := range []int{1, 0, -1} {
+		if _, err := merge([]pgo.Source{{Name: "good", Data: data}}, pgo.WithLeaf(n)); err == nil {
+			t.Errorf("WithLeaf(%d) is taken", n)
+		}
 	}
 }
 
-// Profiles of a thousand programs make no list of a thousand.
+// Scaled counts may be zero. The number of samples then follows from their time.
+func TestScaledToZero(t *testing.T) {
+	p := calling("main.serve", "main.hash", 1000)
+	p.Sample[0].Value[0] = 0
+	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+	if err != nil || result.Samples != 1000 {
+		t.Errorf("got %+v, %v, want 1000 samples", result, err)
+	}
+	p.Period = 0
+	if result, err = merge([]pgo.Source{{Name: "p", Profile: p}}); err != nil || result.Samples != 1 {
+		t.Errorf("without a period: got %+v, %v, want 1 sample", result, err)
+	}
+}
+
+// A call from a line to itself keeps its weight, with or without addresses. Other locations
+// have no address, so that builds add up.
+func TestRecursion(t *testing.T) {
+	p := calling("main.serve", "main.hash", 1000)
+	leaf := p.Location[0]
+	for _, address := range []uint64{0, 0x400100} {
+		caller := *leaf
+		caller.ID, caller.Address = 9, address
+		p.Location = append(p.Location[:3], &caller)
+		p.Sample = append(p.Sample[:1], &profile.Sample{Location: []*profile.Location{leaf, &caller, p.Location[1]}, Value: []int64{500, 5e9}})
+		result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := calls.Of(result.Profile, 0).Weight
+		want := map[calls.Call]int64{{Caller: "main.serve", Callee: "main.hash", Offset: 3}: 10e9, {Caller: "main.hash", Callee: "main.hash", Offset: 5}: 5e9}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if n := len(result.Profile.Location); n != 4 {
+			t.Errorf("%d locations, want 4", n)
+		}
+	}
+}
+
+// Profiles of a thousand programs list a hundred.
 func TestManyBinaries(t *testing.T) {
 	p := cpuProfile(1e7)
 	p.Mapping = nil
@@ -284,25 +327,17 @@ func TestManyBinaries(t *testing.T) {
 		addCall(p, fmt.Sprint("main.f", i), "main.hash", 1, nil)
 		p.Location[len(p.Location)-1].Mapping = m
 	}
-	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: p}})
-	if err != nil || len(result.Binaries) != 100 {
-		t.Errorf("%d binaries, %v", len(result.Binaries), err)
+	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+	if err != nil || len(result.Profile.Comments) != 101 {
+		t.Errorf("%d comments, %v", len(result.Profile.Comments), err)
 	}
 }
 
-// Hundreds of windows are merged as they come.
+// Hundreds of windows are merged one by one.
 func TestMany(t *testing.T) {
-	m, err := pgo.NewMerger(nil, pgo.WithLeaf(5))
-	if err != nil {
-		t.Fatal(err)
-	}
 	data := encode(t, calling("main.serve", "main.hash", 10))
-	for range 200 {
-		if err := m.Add(pgo.Source{Name: "window", Replica: "a", Data: data}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	result, err := m.Result()
+	windows := slices.Repeat([]pgo.Source{{Name: "window", Replica: "a", Data: data}}, 200)
+	result, err := merge(windows, nil, pgo.WithLeaf(5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +347,7 @@ func TestMany(t *testing.T) {
 }
 
 func TestWriteFile(t *testing.T) {
-	result, err := pgo.Merge([]pgo.Source{{Name: "p", Profile: calling("main.serve", "main.hash", 1000)}})
+	result, err := merge([]pgo.Source{{Name: "p", Profile: calling("main.serve", "main.hash", 1000)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,10 +359,7 @@ func TestWriteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := result.WriteFile("default.pgo"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v", err)
-	}
-	if err := result.ReplaceFile("default.pgo"); err != nil {
+	if err := result.WriteFile("default.pgo"); err != nil {
 		t.Error(err)
 	}
 	if again, err := os.ReadFile("default.pgo"); err != nil || !bytes.Equal(first, again) {
@@ -339,7 +371,7 @@ func TestWriteFile(t *testing.T) {
 	if err := os.Symlink("shared.pgo", "link.pgo"); err != nil {
 		t.Fatal(err)
 	}
-	if err := result.ReplaceFile("link.pgo"); err != nil {
+	if err := result.WriteFile("link.pgo"); err != nil {
 		t.Error(err)
 	}
 	if shared, err := os.ReadFile("shared.pgo"); err != nil || !bytes.Equal(first, shared) {
@@ -352,7 +384,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"dir", filepath.Join("absent", "default.pgo")} {
-		if err := result.ReplaceFile(bad); err == nil {
+		if err := result.WriteFile(bad); err == nil {
 			t.Errorf("%s was written", bad)
 		}
 	}
@@ -369,7 +401,7 @@ func FuzzMerge(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		result, err := pgo.Merge([]pgo.Source{{Name: "a", Data: data}, {Name: "b", Data: data}}, pgo.WithBalance(), pgo.WithLeaf(2))
+		result, err := merge([]pgo.Source{{Name: "a", Data: data}, {Name: "b", Data: data}}, pgo.WithLeaf(2))
 		if err != nil {
 			return
 		}

@@ -4,6 +4,7 @@
 package pgo
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -11,37 +12,30 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// maxBinaries bounds the programs that are told apart.
+// maxBinaries bounds the programs that are distinguished.
 const maxBinaries = 100
 
-// Binary is a program that profiles were taken of, as far as they tell.
-type Binary struct {
-	// BuildID tells builds apart. Go's profiler knows it on Linux.
-	BuildID string
-	// File is the name of the executable, without its directory.
-	File string
-	// Main is the directory of package main's source: a path below a module's name
-	// where the program was built with -trimpath. It is empty where no sample has
-	// a function of package main.
-	Main string
-	// Samples is the number of samples in the profiles of this binary.
-	Samples int64
+// binary is a profiled program.
+type binary struct {
+	buildID string // of one build; Go's profiler has it on Linux
+	file    string // the executable's name
+	main    string // the directory of package main's source; empty if unknown
+	samples int64
 }
 
-// binariesOf returns what a profile tells of the programs it was taken of: the
-// mappings that hold package main, else the first mapping, which is the program
-// itself where Go's profiler writes.
-func binariesOf(p *profile.Profile, used map[*profile.Location]bool, samples int64) []Binary {
-	var found []Binary
+// binariesOf returns the programs of a profile: the mappings with package main, else the
+// first mapping, which is the program in profiles of Go.
+func binariesOf(p *profile.Profile, used map[*profile.Location]bool, samples int64) []binary {
+	var found []binary
 	add := func(m *profile.Mapping, dir string) {
-		b := Binary{Main: dir, Samples: samples}
+		b := binary{main: dir, samples: samples}
 		if m != nil {
-			b.BuildID = m.BuildID
+			b.buildID = m.BuildID
 			if m.File != "" {
-				b.File = path.Base(slashed(m.File))
+				b.file = path.Base(slashed(m.File))
 			}
 		}
-		same := func(other Binary) bool { return other.BuildID == b.BuildID && other.File == b.File }
+		same := func(other binary) bool { return other.buildID == b.buildID && other.file == b.file }
 		if len(found) < maxBinaries && !slices.ContainsFunc(found, same) {
 			found = append(found, b)
 		}
@@ -55,7 +49,7 @@ func binariesOf(p *profile.Profile, used map[*profile.Location]bool, samples int
 			if f == nil || !strings.HasPrefix(f.Name, "main.") {
 				continue
 			}
-			if dir := path.Dir(slashed(f.Filename)); dir != "." { // as the files are that cgo makes
+			if dir := path.Dir(slashed(f.Filename)); dir != "." { // cgo makes files without one
 				add(l.Mapping, dir)
 			}
 		}
@@ -68,34 +62,69 @@ func binariesOf(p *profile.Profile, used map[*profile.Location]bool, samples int
 
 func slashed(name string) string { return strings.ReplaceAll(name, `\`, "/") }
 
-func (b Binary) identity() [3]string { return [3]string{b.BuildID, b.File, b.Main} }
-
-// sameProgram reports whether a and b may be builds of one program. Builds in other
-// directories are.
-func sameProgram(a, b Binary) bool {
-	switch {
-	case a.BuildID != "" && a.BuildID == b.BuildID:
-		return true
-	case a.Main != "" && b.Main != "":
-		rooted := strings.HasPrefix(a.Main, "/") || strings.Contains(a.Main, ":/")
-		return a.Main == b.Main || rooted && path.Base(a.Main) == path.Base(b.Main)
+// see adds programs.
+func (m *merger) see(binaries []binary) {
+	for _, b := range binaries {
+		i := slices.IndexFunc(m.binaries, func(other binary) bool {
+			return other.buildID == b.buildID && other.file == b.file && other.main == b.main
+		})
+		switch {
+		case i >= 0:
+			m.binaries[i].samples += b.samples
+		case len(m.binaries) < maxBinaries:
+			m.binaries = append(m.binaries, b)
+		}
 	}
-	return a.File == "" || b.File == "" || a.File == b.File
 }
 
-func (b Binary) String() string {
+// sameProgram reports whether a and b may be builds of one program, in any directory.
+func sameProgram(a, b binary) bool {
+	switch {
+	case a.buildID != "" && a.buildID == b.buildID:
+		return true
+	case a.main != "" && b.main != "":
+		rooted := strings.HasPrefix(a.main, "/") || strings.Contains(a.main, ":/")
+		return a.main == b.main || rooted && path.Base(a.main) == path.Base(b.main)
+	}
+	return a.file == "" || b.file == "" || a.file == b.file
+}
+
+func (b binary) String() string {
 	var parts []string
-	if b.File != "" {
-		parts = append(parts, b.File)
+	if b.file != "" {
+		parts = append(parts, b.file)
 	}
-	if b.Main != "" {
-		parts = append(parts, "package main in "+b.Main)
+	if b.main != "" {
+		parts = append(parts, "package main in "+b.main)
 	}
-	if b.BuildID != "" {
-		parts = append(parts, "build id "+b.BuildID)
+	if b.buildID != "" {
+		parts = append(parts, "build id "+b.buildID)
 	}
 	if len(parts) == 0 {
 		return "an unknown program"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// otherBinaries warns about profiles of different programs, or of different builds.
+func otherBinaries(binaries []binary) []string {
+	if len(binaries) < 2 {
+		return nil
+	}
+	var names, builds []string
+	other := false
+	for _, b := range binaries {
+		names = append(names, b.String())
+		if b.buildID != "" && !slices.Contains(builds, b.buildID) {
+			builds = append(builds, b.buildID)
+		}
+		other = other || !sameProgram(binaries[0], b)
+	}
+	switch {
+	case other:
+		return []string{"the profiles are of different programs, and hot calls of one are cold in the other: " + list(names)}
+	case len(builds) > 1:
+		return []string{fmt.Sprintf("the profiles are of %d builds; calls that moved to other lines are counted apart: %s", len(builds), list(names))}
+	}
+	return nil
 }

@@ -19,50 +19,25 @@ import (
 
 // Result is a merged profile and what is in it.
 type Result struct {
-	// Profile is what go build -pgo reads: CPU time, then counts of samples.
+	// Profile is the profile for go build -pgo: CPU time, then counts of samples.
 	Profile *profile.Profile
 	// Samples is the number of CPU samples, CPU their time.
 	Samples int64
 	CPU     time.Duration
-	// Functions is the number of functions on the stacks.
-	Functions int
-	// Unseen estimates which share of the calls of the workload, by CPU time, the
-	// profile has never seen. It is the share of the calls that were seen once. The
-	// compiler takes such calls for cold.
-	Unseen float64
-	// Replicas are the runs of processes that the profiles were taken of, in the
-	// order in which they came.
-	Replicas []Replica
-	// Binaries are the programs that the profiles were taken of, the first 100.
-	Binaries []Binary
-	// Warnings say why the profile may serve badly: too few samples, or samples of
+	// Functions is the number of functions on the stacks, Replicas the number of runs of
+	// processes with a usable profile.
+	Functions, Replicas int
+	// LeftOut has an error for each source that cannot be used. It begins with the name
+	// of the source, and may wrap ErrNotCPU.
+	LeftOut []error
+	// Warnings are reasons why the profile may not help: too few samples, or samples of
 	// different programs, for example. Each is a sentence.
 	Warnings []string
 }
 
-// Replica is a run of a process.
-type Replica struct {
-	Name     string
-	Profiles int
-	// Samples is the number of its CPU samples in the result.
-	Samples int64
-	// Weight is by what WithBalance has multiplied its CPU time, else 1.
-	Weight float64
-}
-
-// WriteFile writes the profile to a file, which is there as a whole or not at all.
-// It returns an error that wraps [fs.ErrExist] if there is a file already; see
-// ReplaceFile.
+// WriteFile writes the profile to a file, completely or not at all. It replaces a regular
+// file. A link to that is kept.
 func (r *Result) WriteFile(path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return &fs.PathError{Op: "write", Path: path, Err: fs.ErrExist}
-	}
-	return r.ReplaceFile(path)
-}
-
-// ReplaceFile is WriteFile where a regular file may be there already. That is
-// replaced; a link to it stays.
-func (r *Result) ReplaceFile(path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -78,13 +53,8 @@ func (r *Result) ReplaceFile(path string) error {
 	if err := r.Profile.Write(&b); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	dir, name := filepath.Split(path)
-	if dir == "" {
-		dir = "."
-	}
-	if err := atomicfile.Write(dir, name, b.Bytes()); err != nil {
+	if err := atomicfile.Write(filepath.Dir(path), filepath.Base(path), b.Bytes()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	// A source file like others: whoever builds reads it, and no label is left.
-	return os.Chmod(path, 0o644)
+	return os.Chmod(path, 0o644) // a source file: every developer reads it, and it has no labels
 }

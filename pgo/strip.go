@@ -4,42 +4,50 @@
 package pgo
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// The values of a sample in a merged profile. CPU time comes first: the compiler
-// takes the first of the two that it finds, and counts mean different times where
-// rates differ or replicas are balanced.
+// The values of a sample in a merged profile. CPU time is first: the compiler reads the
+// first of the two columns, and counts of different rates mean different times.
 const (
 	cpuValue = iota
 	countValue
 )
+
+// maxCPU bounds the CPU time of all sources, so that sums do not overflow: 73 years.
+const maxCPU int64 = math.MaxInt64 / 4
+
+var errTooLong = errors.New("damaged profile: more than 73 years of CPU time")
+
+// maxInlined bounds the functions that are inlined at one location. The work for each
+// sample grows with it.
+const maxInlined = 1000
 
 // stripped is what is kept of one source.
 type stripped struct {
 	profile      *profile.Profile
 	cpu          int64 // nanoseconds
 	samples      int64
-	nameless     int64            // samples that ran in no known function
-	spans        map[string]int64 // samples by the name of their span, where one is asked for
-	binaries     []Binary
+	nameless     int64            // samples without a function's name
+	spans        map[string]int64 // samples by the name of their span, with WithSpan
+	binaries     []binary
 	hasStartLine bool
 }
 
-// strip returns a copy of p that has CPU time and counts alone, without labels,
-// addresses and mappings: stacks that run through the same lines become one then,
-// whichever build they are of.
+// strip returns a copy of p that has only CPU time and counts, without labels, addresses
+// and mappings. So stacks with the same lines become one, of all builds.
 func strip(p *profile.Profile, c config) (*stripped, error) {
-	v, err := valuesOf(p)
+	used, err := cpuOf(p)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkInlined(p); err != nil {
 		return nil, err
 	}
 	s := &stripped{
@@ -47,22 +55,30 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			SampleType:        []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "samples", Unit: "count"}},
 			DefaultSampleType: "cpu",
 			PeriodType:        &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-			Period:            v.period,
+			Period:            used.period,
 			TimeNanos:         p.TimeNanos,
 			DurationNanos:     p.DurationNanos,
 			Function:          p.Function,
 		},
 		spans: map[string]int64{},
 	}
-	frames := locations{profile: s.profile, of: map[*profile.Location]*profile.Location{}}
-	used := map[*profile.Location]bool{}
-	for _, sample := range p.Sample {
-		ns, count, err := v.of(sample)
-		if err != nil {
-			return nil, err
+	frames := locations{profile: s.profile, of: map[place]*profile.Location{}}
+	on := map[*profile.Location]bool{}
+	for _, sample := range used.Sample {
+		ns, count := sample.Value[used.cpu], int64(0)
+		if used.count >= 0 {
+			count = sample.Value[used.count]
 		}
-		if ns == 0 {
+		switch {
+		case ns < 0 || count < 0:
+			return nil, fmt.Errorf("%w: it has values below zero, as the difference of two profiles does", ErrNotCPU)
+		case ns == 0:
 			continue
+		case count == 0: // there is no count, or it was scaled to zero
+			count = 1
+			if used.period > 0 {
+				count = max(1, ns/used.period)
+			}
 		}
 		if c.bySpan {
 			names := sample.Label[labelkey.SpanName]
@@ -74,18 +90,18 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			}
 		}
 		if ns > maxCPU-s.cpu || count > maxCPU-s.samples {
-			return nil, fmt.Errorf("%w: more than 73 years of CPU time", ErrDamaged)
+			return nil, errTooLong
 		}
 		s.cpu += ns
 		s.samples += count
 		if len(sample.Location) == 0 || len(sample.Location[0].Line) == 0 {
 			s.nameless += count
 		}
-		for _, l := range sample.Location {
-			used[l] = true
-		}
 		stack := sample.Location
-		if c.trimmed && len(stack) > c.leaf {
+		for _, l := range stack {
+			on[l] = true
+		}
+		if c.leaf > 0 && len(stack) > c.leaf {
 			stack = stack[:c.leaf]
 		}
 		s.profile.Sample = append(s.profile.Sample, &profile.Sample{
@@ -93,37 +109,88 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			Location: frames.stripped(stack),
 		})
 	}
-	s.binaries = binariesOf(p, used, s.samples)
-	for l := range used {
+	s.binaries = binariesOf(p, on, s.samples)
+	for l := range on {
 		for _, line := range l.Line {
 			s.hasStartLine = s.hasStartLine || line.Function != nil && line.Function.StartLine != 0
 		}
 	}
 	if len(s.profile.Sample) > 0 && !s.hasStartLine {
-		return nil, fmt.Errorf("%w: the compiler cannot use it; take the profile with Go's own profiler", ErrNoStartLine)
+		return nil, fmt.Errorf("%w for the compiler: no function has a start line; use Go's own profiler", ErrNotCPU)
 	}
 	return s, nil
+}
+
+// cpuProfile is a profile with its columns for CPU time and counts. count is -1 if absent.
+type cpuProfile struct {
+	*profile.Profile
+	cpu, count int
+	period     int64 // nanoseconds of CPU time between samples, 0 if unknown
+}
+
+func cpuOf(p *profile.Profile) (cpuProfile, error) {
+	for _, l := range p.Location {
+		if len(l.Line) > maxInlined {
+			return cpuProfile{}, fmt.Errorf("damaged profile: %d functions are inlined at one location", len(l.Line))
+		}
+	}
+	for _, part := range columns.Split(p, "") {
+		if part.Kind != columns.CPU || columns.Index(part.Profile, "cpu") < 0 {
+			continue
+		}
+		c := cpuProfile{part.Profile, columns.Index(part.Profile, "cpu"), columns.Index(part.Profile, "samples"), 0}
+		if t := c.PeriodType; t != nil && t.Type == "cpu" && t.Unit == "nanoseconds" {
+			c.period = max(0, c.Period)
+		}
+		return c, nil
+	}
+	names := make([]string, len(p.SampleType))
+	for i, t := range p.SampleType {
+		names[i] = fmt.Sprintf("%.40s/%.40s", t.Type, t.Unit)
+	}
+	return cpuProfile{}, fmt.Errorf("%w: it measures %s", ErrNotCPU, strings.Join(names, ", "))
+}
+
+// place is a location on a stack. called is set for a leaf that the same line calls.
+type place struct {
+	*profile.Location
+	called bool
 }
 
 // locations strips the locations of a profile, each once.
 type locations struct {
 	profile *profile.Profile
-	of      map[*profile.Location]*profile.Location
+	of      map[place]*profile.Location
 }
 
+// stripped returns the stack without addresses. The compiler drops the call from a line to
+// itself unless addresses differ. So the leaf of such a recursion has the address 1.
 func (l locations) stripped(stack []*profile.Location) []*profile.Location {
 	frames := make([]*profile.Location, len(stack))
 	for i, old := range stack {
-		frame, ok := l.of[old]
+		at := place{old, i == 0 && len(stack) > 1 && sameLine(old, stack[1])}
+		frame, ok := l.of[at]
 		if !ok {
 			frame = &profile.Location{ID: uint64(len(l.profile.Location) + 1), IsFolded: old.IsFolded}
+			if at.called {
+				frame.Address = 1
+			}
 			for _, line := range old.Line {
 				frame.Line = append(frame.Line, profile.Line{Function: line.Function, Line: line.Line})
 			}
-			l.of[old] = frame
+			l.of[at] = frame
 			l.profile.Location = append(l.profile.Location, frame)
 		}
 		frames[i] = frame
 	}
 	return frames
+}
+
+// sameLine reports whether the call from caller to leaf stays in one line of a function.
+func sameLine(leaf, caller *profile.Location) bool {
+	if len(leaf.Line) == 0 || len(caller.Line) == 0 {
+		return false
+	}
+	to, from := leaf.Line[len(leaf.Line)-1], caller.Line[0]
+	return to.Line == from.Line && to.Function != nil && from.Function != nil && to.Function.Name == from.Function.Name && to.Function.StartLine == from.Function.StartLine
 }

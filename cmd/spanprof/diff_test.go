@@ -4,11 +4,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/compare"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 // writeRun writes a profile of a run: ten seconds with samples of parse and of render.
@@ -55,7 +51,7 @@ func writeRun(t *testing.T, path string, parse, render int64) {
 	}
 }
 
-// writeSide writes runs into directories of their own and returns that of all.
+// writeSide writes runs into directories of their own and returns their parent.
 func writeSide(t *testing.T, runs int, parse int64) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +75,6 @@ func TestDiff(t *testing.T) {
 		{"a list", []string{lists, after}, exitDone, `\+39\.\d%.* main\.parse\n`, ""},
 		{"a run named twice", []string{lists + " " + before, after}, exitDone, `per second, 3 runs.*`, "1/cpu.pprof.gz: another SOURCE has it too, and it counts once"},
 		{"nothing moved", []string{before, before}, exitDone, `0 functions of 2 moved`, ""},
-		{"all", []string{"-all", before, before}, exitDone, `\+0\.0%.* main\.render\n`, ""},
 		{"one run", []string{before + "/0", after + "/0"}, exitDone, `No noise estimate`, ""},
 		{"focus", []string{"-focus", "render", before, after}, exitDone, `0 functions of 1 moved`, ""},
 		{"requests", []string{"-requests", "100:100,100,100", before, after}, exitDone, `per request`, ""},
@@ -104,7 +99,6 @@ func TestDiff(t *testing.T) {
 		{"bad per", []string{"-per", "day", before, after}, exitFailed, `^$`, "request, span, second and share"},
 		{"bad requests", []string{"-requests", "100", before, after}, exitFailed, `^$`, "two sides with a colon"},
 		{"too many requests", []string{"-requests", "1,2:1", before, after}, exitFailed, `^$`, "2 amounts of work for 3 runs"},
-		{"a page for others", []string{"-http", "0.0.0.0:0", before, after}, exitFailed, `^$`, "others can reach this address"},
 	} {
 		code, stdout, stderr := spanprof(t, append([]string{"diff"}, test.args...)...)
 		if code != test.code || !regexp.MustCompile(test.stdout).MatchString(stdout) || !strings.Contains(stderr, test.stderr) {
@@ -120,31 +114,27 @@ func TestDiffJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
 		t.Fatalf("code %d, %v: %s", code, err, stderr)
 	}
-	if len(r.Functions) != 1 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || r.Unit != compare.UnitRun {
+	if len(r.Functions) != 2 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || r.Unit != compare.UnitRun {
 		t.Errorf("%+v", r)
 	}
 }
 
-// With -k a whole SOURCE may be left out, a server that is away, but not all of a side.
+// A whole SOURCE may be left out, such as a server that is down, but not a whole side.
 func TestDiffLeavesSourcesOut(t *testing.T) {
 	before, after := writeSide(t, 3, 500), writeSide(t, 3, 500)
 	const away, awayToo, gone = "http://127.0.0.1:1/debug/pprof/", `pyroscope+http://127.0.0.1:1?query={service_name="shop"}`, "/none/there"
 	for _, missing := range []string{away, awayToo, gone} {
-		list := before + " " + missing
-		if code, stdout, stderr := spanprof(t, "diff", "-for", "1s", list, after); code != exitFailed || stdout != "" {
+		code, stdout, stderr := spanprof(t, "diff", before+" "+missing, after)
+		if code != exitDone || !strings.Contains(stdout, "3 runs with") || !strings.Contains(stderr, "left out: ") {
 			t.Errorf("%s: code %d, stdout %s, stderr %s", missing, code, stdout, stderr)
 		}
-		code, stdout, stderr := spanprof(t, "diff", "-for", "1s", "-k", list, after)
-		if code != exitDone || !strings.Contains(stdout, "3 runs with") || !strings.Contains(stderr, "left out: ") {
-			t.Errorf("%s with -k: code %d, stdout %s, stderr %s", missing, code, stdout, stderr)
-		}
-		if code, _, stderr := spanprof(t, "diff", "-for", "1s", "-k", missing, after); code != exitFailed || !strings.Contains(stderr, "no profile of CPU or heap") {
+		if code, _, stderr := spanprof(t, "diff", missing, after); code != exitFailed || !strings.Contains(stderr, "no profile of CPU or heap") {
 			t.Errorf("%s alone: code %d, stderr %s", missing, code, stderr)
 		}
 	}
 }
 
-// What a profile calls its functions does not steer the terminal of who reads a message.
+// Names of functions cannot control the terminal.
 func TestDiffHostileNames(t *testing.T) {
 	d := diff{failOver: 0.05}
 	grown := compare.Change{Ratio: 2, Test: &compare.Test{Moved: true}}
@@ -158,18 +148,15 @@ func TestDiffHostileNames(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error that names it, or is left out with -k.
+// A file that cannot be read is left out and named.
 func TestDiffKeepsGoing(t *testing.T) {
 	before, after := writeSide(t, 3, 500), writeSide(t, 4, 500)
 	bad := filepath.Join(after, "3", "cpu.pprof.gz")
 	if err := os.WriteFile(bad, []byte("not a profile"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := spanprof(t, "diff", before, after); code != exitFailed || !strings.Contains(stderr, bad) {
-		t.Errorf("code %d, stderr %s", code, stderr)
-	}
-	if code, stdout, stderr := spanprof(t, "diff", "-k", before, after); code != exitDone || !strings.Contains(stderr, bad) || !strings.Contains(stdout, "3 runs with") {
-		t.Errorf("with -k: code %d, stdout %s, stderr %s", code, stdout, stderr)
+	if code, stdout, stderr := spanprof(t, "diff", before, after); code != exitDone || !strings.Contains(stderr, "left out: "+bad) || !strings.Contains(stdout, "3 runs with") {
+		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 }
 
@@ -192,44 +179,5 @@ func TestList(t *testing.T) {
 		if got := list(test.in); !slices.Equal(got, test.want) {
 			t.Errorf("list(%q) = %q, want %q", test.in, got, test.want)
 		}
-	}
-}
-
-// -http serves the comparison of both sides until the command ends.
-func TestDiffPage(t *testing.T) {
-	before, after := writeSide(t, 3, 500), writeSide(t, 3, 700)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	stdout, w := io.Pipe()
-	var stderr bytes.Buffer
-	ended := make(chan int, 1)
-	go func() {
-		code := run(ctx, []string{"diff", "-http", "127.0.0.1:0", before, after}, w, &stderr, func(string) string { return "" })
-		_ = w.Close()
-		ended <- code
-	}()
-	text := make([]byte, 0, 1<<12)
-	buf := make([]byte, 1<<12)
-	for !bytes.Contains(text, []byte("Open http://")) || text[len(text)-1] != '\n' {
-		n, err := stdout.Read(buf)
-		if err != nil {
-			t.Fatalf("%v: %s%s", err, text, stderr.String())
-		}
-		text = append(text, buf[:n]...)
-	}
-	_, address, _ := strings.Cut(string(text), "http://")
-	url := "http://" + strings.TrimSpace(address)
-	resp, err := http.Get(url + "&format=json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"name":"main.parse"`)) {
-		t.Errorf("%s: %s, %v\n%.500s", url, resp.Status, err, body)
-	}
-	cancel()
-	if code := <-ended; code != exitDone {
-		t.Errorf("code %d: %s", code, stderr.String())
 	}
 }

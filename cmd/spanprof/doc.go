@@ -4,11 +4,10 @@
 // Command spanprof works with profiles that have left their process.
 //
 //	spanprof record   keeps the profiles of running services in files
-//	spanprof pgo      makes default.pgo out of them
-//	spanprof diff     tells what moved between two versions, beyond noise
+//	spanprof pgo      merges them into default.pgo
+//	spanprof diff     shows what moved between two versions, beyond noise
 //	spanprof view     shows them on a page
-//	spanprof trace    tells from an execution trace what spans waited for, and for whom
+//	spanprof trace    shows from an execution trace what spans waited for, and what ended it
 //
-// Credentials come from the environment and stand neither in an address nor in
-// a flag.
+// Credentials are read from the environment, never from an address or a flag.
 package main

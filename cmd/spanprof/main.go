@@ -30,6 +30,8 @@ const (
 // command is a subcommand.
 type command struct {
 	name, synopsis, summary string
+	// example is a command line with its output.
+	example string
 	// run adds the command's flags, parses args with them and does the work.
 	run func(ctx context.Context, c *call) error
 }
@@ -139,10 +141,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		flags.Usage = func() {}
 		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv, terminal: terminal})
 		if errors.Is(err, flag.ErrHelp) {
-			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary)
+			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary, indented(cmd.example))
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
-			if !strings.HasSuffix(cmd.synopsis, " FILE") {
+			if strings.Contains(cmd.synopsis, "SOURCE") || strings.Contains(cmd.synopsis, "BEFORE") {
 				_, _ = fmt.Fprint(stdout, "\n", source.Usage)
 			}
 			return exitDone
@@ -165,13 +167,18 @@ func exitCode(err error, stderr io.Writer) int {
 	return exitFailed
 }
 
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
 func usage(w io.Writer) {
 	_, _ = fmt.Fprint(w, "Usage: spanprof COMMAND [FLAG]... [ARGUMENT]...\n\n")
 	for _, cmd := range commands {
 		_, _ = fmt.Fprintf(w, "  %-8s %s\n", cmd.name, cmd.summary)
 	}
-	_, _ = fmt.Fprint(w, `
-"spanprof COMMAND -help" lists a command's flags.
+	_, _ = fmt.Fprint(w, "\nExamples:\n\n")
+	for _, cmd := range commands {
+		_, _ = fmt.Fprintf(w, "%s\n\n", indented(cmd.example))
+	}
+	_, _ = fmt.Fprint(w, `"spanprof COMMAND -help" lists a command's flags.
 
 `, source.Usage, `
 Exit codes: 0 done, 1 failed, 2 cannot tell (diff -fail-over: too few replicas),

@@ -27,6 +27,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"help"}, exitDone, "Exit codes: 0 done", ""},
 		{[]string{"-h"}, exitDone, "Exit codes: 0 done", ""},
 		{[]string{"pog"}, exitFailed, "", `there is no command "pog"`},
+		{[]string{"help"}, exitDone, "$ spanprof record -o recordings", ""},
+		{[]string{"help", "diff"}, exitDone, "$ spanprof diff v1 v2", ""},
 		{[]string{"help", "pog"}, exitFailed, "", `there is no command "pog"`},
 		{[]string{"help", "pgo"}, exitDone, "Usage: spanprof pgo", ""},
 		{[]string{"record", "-help"}, exitDone, "Usage: spanprof record", ""},

@@ -4,95 +4,120 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/pgo"
 )
 
 var pgoCommand = command{
 	name: "pgo",
 	synopsis: `[-o default.pgo] [FLAG]... SOURCE...
-       spanprof pgo -check PACKAGE [-profile default.pgo] [FLAG]... [SOURCE]...`,
-	summary: "makes default.pgo for go build out of CPU profiles, or tells whether it still fits",
-	run:     runPGO,
+       spanprof pgo -check PACKAGE [PROFILE [SOURCE]...]`,
+	summary: "merges CPU profiles into default.pgo for go build, or checks that it still fits",
+	example: `$ spanprof pgo -o cmd/shop/default.pgo recordings
+cmd/shop/default.pgo: 48210 samples of 1832 functions, 8m2.1s of CPU time, from 3 replicas
+$ spanprof pgo -check ./cmd/shop
+./cmd/shop has all 212 hot functions of cmd/shop/default.pgo.`,
+	run: runPGO,
 }
 
 func runPGO(ctx context.Context, c *call) error {
-	var s pgoSources
-	out := c.String("o", "default.pgo", "the `file` to write")
-	force := c.Bool("f", false, "replace the file if it exists")
-	check := c.String("check", "", "list the hot functions that this `package` has not any more: it is built, as go build does; or that of an executable")
-	profile := c.String("profile", "", "the `file` for -check (default default.pgo in the package's directory)")
-	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file: 5, say; 0 keeps all")
-	balance := c.Bool("balance", false, "give each replica the same weight, whatever CPU time it used")
-	span := c.String("span", "", "use samples of spans with this `name` alone; a pyroscope SOURCE has span_name in its query instead")
-	c.BoolVar(&s.keepGoing, "k", false, "leave out what cannot be used, and go on with the others")
-	c.DurationVar(&s.measure, "for", 30*time.Second, "how long to measure a process that keeps no profiles")
+	out := c.String("o", "default.pgo", "the `file` to write; it is replaced")
+	check := c.Bool("check", false, "list the hot functions of PROFILE that PACKAGE has lost. PACKAGE is built as by go build, or is an executable. PROFILE is default.pgo beside PACKAGE by default. SOURCEs are a workload to measure PROFILE by")
+	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file; 0 keeps all")
+	span := c.String("span", "", "use only samples of spans with this `name`; a pyroscope SOURCE has span_name in its query instead")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	given := map[string]bool{}
 	c.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if given["leaf"] && *leaf != 0 {
-		s.options = append(s.options, pgo.WithLeaf(*leaf))
-	}
-	if *balance {
-		s.options = append(s.options, pgo.WithBalance())
+	var options []pgo.Option
+	if *leaf != 0 {
+		options = append(options, pgo.WithLeaf(*leaf))
 	}
 	if given["span"] {
-		s.bySpan = true
-		s.options = append(s.options, pgo.WithSpan(*span))
+		options = append(options, pgo.WithSpan(*span))
 	}
 	switch {
-	case s.measure <= 0 || s.measure > longest:
-		return errors.New("pgo: -for must be more than zero, and at most a year")
 	case *leaf == 1 || *leaf < 0:
-		return errors.New("pgo: -leaf must be at least 2: less is no call; 0 keeps all frames")
-	case given["check"] && (given["o"] || given["f"]):
-		return errors.New("pgo: -check writes no file: leave -o and -f out")
-	case given["check"]:
-		return s.check(ctx, c, *check, *profile)
-	case given["profile"]:
-		return errors.New("pgo: -profile goes with -check")
+		return errors.New("pgo: -leaf must be at least 2: fewer frames are not a call; 0 keeps all frames")
+	case *check && given["o"]:
+		return errors.New("pgo: -check writes no file: leave -o out")
+	case *check:
+		return runCheck(ctx, c, options)
 	case c.NArg() == 0:
 		return errors.New("pgo: name a SOURCE: a directory of profiles, or the address of a process")
-	}
-	exists := fmt.Errorf("pgo: %s exists: -f replaces it", *out)
-	if _, err := os.Lstat(*out); err == nil && !*force {
-		return exists
 	}
 	if err := canWrite(*out); err != nil { // before anything is measured
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	s.out = *out
-	result, err := s.merge(ctx, c)
+	result, err := mergePGO(ctx, c, c.Args(), *out, options)
 	if err != nil {
 		return err
 	}
-	write := result.WriteFile
-	if *force {
-		write = result.ReplaceFile
-	}
-	switch err := write(*out); {
-	case errors.Is(err, fs.ErrExist):
-		return exists
-	case err != nil:
+	if err := result.WriteFile(*out); err != nil {
 		return fmt.Errorf("pgo: %w", err)
 	}
 	fmt.Fprintf(c.stdout, "%s: %s of %s, %v of CPU time, from %s\n", *out, termtext.Plural(result.Samples, "sample"),
-		termtext.Plural(result.Functions, "function"), result.CPU.Round(time.Millisecond), termtext.Plural(len(result.Replicas), "replica"))
+		termtext.Plural(result.Functions, "function"), result.CPU.Round(time.Millisecond), termtext.Plural(result.Replicas, "replica"))
 	return nil
 }
 
-// canWrite returns an error where a file cannot be written.
+// maxWarning bounds a warning, which quotes names from profiles.
+const maxWarning = 2000
+
+// mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write,
+// which a directory or a glob may have too.
+func mergePGO(ctx context.Context, c *call, args []string, out string, options []pgo.Option) (*pgo.Result, error) {
+	untrusted.LimitMemory(512 << 20)
+	r := &reader{call: c, kinds: []exporter.Kind{exporter.KindCPU}}
+	var readErr error
+	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
+		readErr = r.read(ctx, args, func(src source.Source, p *source.Profile) error {
+			if p.Name != src.String() && sameFile(p.Name, out) {
+				return errors.New("it is the file to write; name it as a SOURCE to merge it")
+			}
+			parsed, err := p.Parsed()
+			if err == nil {
+				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
+			}
+			return err
+		})
+	}, options...)
+	if readErr != nil {
+		return nil, fmt.Errorf("pgo: %w", readErr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range result.LeftOut {
+		r.leftOut(err)
+	}
+	for _, w := range result.Warnings {
+		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))
+	}
+	return result, nil
+}
+
+// sameFile reports whether a and b are names of one file.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// canWrite returns an error if a file cannot be written.
 func canWrite(path string) error {
 	if path == "" {
 		return errors.New("the file has no name")

@@ -19,7 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// Processes are measured side by side. One is enough with -k.
+// Processes are measured at the same time. One is enough.
 func TestPGOAddress(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mux := http.NewServeMux()
@@ -46,9 +46,9 @@ func TestPGOAddress(t *testing.T) {
 		burning.Wait()
 	})
 	live, gone := server.URL+"/debug/pprof/", broken.URL+"/debug/pprof/"
-	outcome{exitFailed, "", gone}.check(t, "pgo", "-for", "1s", live, gone)
+	outcome{exitFailed, "", gone}.check(t, "pgo", gone)
 	livetest.Doubling(t, time.Second, func(d time.Duration) string { // a busy machine has few samples a second
-		outcome{exitDone, "default.pgo: ", "left out: " + gone}.check(t, "pgo", "-k", "-f", "-for", d.String(), gone, live)
+		outcome{exitDone, "default.pgo: ", "left out: " + gone}.check(t, "pgo", gone, fmt.Sprint(live, "?seconds=", int(d.Seconds())))
 		p := readPGO(t, "default.pgo")
 		if !strings.Contains(p.String(), "TestPGOAddress") {
 			return fmt.Sprintf("got 0 of %d samples with the load, want 1", len(p.Sample))
@@ -63,15 +63,15 @@ func TestPGOCheck(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
 	writeFile(t, "tiny/go.mod", []byte("module example.com/tiny\n\ngo 1.26\n"))
 	writeFile(t, "tiny/main.go", []byte("package main\n\nvar n = 4\n\nfunc main() { println(hash(n)) }\n\nfunc hash(n int) int { return n*n - n/3 }\n"))
-	outcome{exitFailed, "", "make it by spanprof pgo -o"}.check(t, "pgo", "-check", "tiny")
+	outcome{exitFailed, "", "make it by spanprof pgo"}.check(t, "pgo", "-check", "tiny")
 	hash := cpuFile(t, "hash.pprof", "main.hash", "", 2000)
 	cpuFile(t, "both/1.pprof", "main.hash", "", 1500)
 	cpuFile(t, "both/2.pprof", "main.sort", "", 500)
 	outcome{exitDone, "2000 samples", ""}.check(t, "pgo", "-o", "both.pgo", "both")
-	outcome{exitDone, "example.com/tiny has all 2 hot functions of hash.pprof", ""}.check(t, "pgo", "-check", "tiny", "-profile", hash)
-	outcome{exitDone, "example.com/tiny lacks 1 of the 3 hot functions of both.pgo: 25.0 % of the CPU time ran in them", ""}.check(t, "pgo", "-check", "./tiny", "-profile", "both.pgo")
-	outcome{exitDone, " 25.00%  25.00%  main.sort: gone\n", ""}.check(t, "pgo", "-check", "./tiny", "-profile", "both.pgo")
-	outcome{exitDone, "   75.0 % is in hot calls of hash.pprof\n  100.0 % would be in hot calls of a profile of its own\n", ""}.check(t, "pgo", "-check", "tiny", "-profile", hash, "both")
-	outcome{exitFailed, "", "both.pgo: not an executable"}.check(t, "pgo", "-check", "both.pgo", "-profile", hash)
+	outcome{exitDone, "tiny has all 2 hot functions of hash.pprof", ""}.check(t, "pgo", "-check", "tiny", hash)
+	outcome{exitDone, "tiny lacks 1 of the 3 hot functions of both.pgo: 25.0 % of the CPU time is in them.", ""}.check(t, "pgo", "-check", "./tiny", "both.pgo")
+	outcome{exitDone, " 25.00%  25.00%  main.sort: gone\n", ""}.check(t, "pgo", "-check", "./tiny", "both.pgo")
+	outcome{exitDone, "75.0 % is in hot calls of hash.pprof.\nA profile of its own would have 100.0 %.\n", ""}.check(t, "pgo", "-check", "tiny", hash, "both")
+	outcome{exitFailed, "", "both.pgo: not an executable"}.check(t, "pgo", "-check", "both.pgo", hash)
 	outcome{exitFailed, "", "absent"}.check(t, "pgo", "-check", "./absent")
 }

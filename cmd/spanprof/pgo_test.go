@@ -92,9 +92,8 @@ func TestPGO(t *testing.T) {
 	cpuFile(t, "a/2.pprof.gz", "main.hash", "GET /", 0) // idle
 	b := cpuFile(t, "b.pb.gz", "main.sort", "PUT /", 1000)
 	outcome{exitDone, "default.pgo: 4000 samples of 3 functions, 40s of CPU time, from 2 replicas", ""}.check(t, "pgo", "a", b)
-	outcome{exitFailed, "", "default.pgo exists: -f replaces it"}.check(t, "pgo", "a", b)
 	outcome{exitDone, "4000 samples", "left out: a/1.pprof.gz: another SOURCE has it too"}.check(t, "pgo", "-o", "twice.pgo", "a", b, "./a/1*")
-	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-f", "-balance", "-leaf", "5", "a", b)
+	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-leaf", "5", "a", b)
 	times := map[string]int64{}
 	for _, s := range readPGO(t, "default.pgo").Sample {
 		times[s.Location[0].Line[0].Function.Name] = s.Value[0]
@@ -116,8 +115,8 @@ func TestPGOOverItself(t *testing.T) {
 	cpuFile(t, "1.pprof", "main.hash", "", 2000)
 	for _, source := range []string{".", "*.p*"} {
 		outcome{exitDone, "default.pgo: 2000 samples", ""}.check(t, "pgo", source)
-		outcome{exitDone, "default.pgo: 2000 samples", "left out: default.pgo: it is the file to write"}.check(t, "pgo", "-f", source)
-		outcome{exitDone, "default.pgo: 4000 samples", ""}.check(t, "pgo", "-f", "default.pgo", "1.pprof")
+		outcome{exitDone, "default.pgo: 2000 samples", "left out: default.pgo: it is the file to write"}.check(t, "pgo", source)
+		outcome{exitDone, "default.pgo: 4000 samples", ""}.check(t, "pgo", "default.pgo", "1.pprof")
 		if err := os.Remove("default.pgo"); err != nil {
 			t.Fatal(err)
 		}
@@ -152,22 +151,22 @@ func TestPGOBadSources(t *testing.T) {
 		SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
 		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
 	}
-	for _, bad := range []string{
-		writeFile(t, "text.pprof", []byte("404 page not found\n")),
-		writeFile(t, "cut.pprof", data[:len(data)/2]),
-		writeFile(t, "nothing.pprof", nil),
-		profileFile(t, "heap.pprof", heap),
-		cpuFile(t, "old.pprof", "main.hash", "", 0),
-		"absent.pprof",
-		"http://127.0.0.1:1/debug/pprof/profile?seconds=1",
+	for want, bad := range map[string]string{
+		"not a profile": writeFile(t, "text.pprof", []byte("404 page not found\n")),
+		"gzip":          writeFile(t, "cut.pprof", data[:len(data)/2]),
+		"no bytes":      writeFile(t, "nothing.pprof", nil),
+		"want [cpu]":    profileFile(t, "heap.pprof", heap),
+		"no such file":  "absent.pprof",
+		"refused":       "http://127.0.0.1:1/debug/pprof/profile?seconds=1",
 	} {
-		outcome{exitFailed, "", bad[:8]}.check(t, "pgo", good, bad)
-		if _, err := os.Stat("default.pgo"); err == nil {
-			t.Fatalf("%s: default.pgo was written", bad)
+		outcome{exitDone, "2000 samples", bad}.check(t, "pgo", good, bad)
+		code, _, stderr := spanprof(t, "pgo", bad)
+		if code != exitFailed || !strings.Contains(stderr, want) || !strings.Contains(stderr, "there is no profile to merge") {
+			t.Errorf("%s alone: code %d, %s", bad, code, stderr)
 		}
 	}
-	outcome{exitDone, "2000 samples", "left out: "}.check(t, "pgo", "-k", good, "text.pprof", "cut.pprof", "heap.pprof", "absent.pprof")
-	outcome{exitFailed, "", "there is no profile to merge"}.check(t, "pgo", "-k", "-f", "text.pprof", "absent.pprof")
+	outcome{exitDone, "2000 samples", "old.pprof has no samples"}.check(t, "pgo", good, cpuFile(t, "old.pprof", "main.hash", "", 0))
+	outcome{exitFailed, "", "no samples"}.check(t, "pgo", "old.pprof")
 }
 
 func TestPGOUsage(t *testing.T) {
@@ -178,13 +177,12 @@ func TestPGOUsage(t *testing.T) {
 		{"name a SOURCE", nil},
 		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
 		{"-leaf must be at least 2", []string{"-leaf", "-5", "x"}},
-		{"-f stands after an argument", []string{"x", "-f"}},
+		{"-o stands after an argument", []string{"x", "-o"}},
 		{"the file has no name", []string{"-o", "", "x"}},
 		{"/absent/", []string{"-o", "/absent/default.pgo", "x"}},
-		{"is a directory: name the file", []string{"-f", "-o", ".", "x"}},
-		{"-profile goes with -check", []string{"-profile", "x", "y"}},
-		{"-check writes no file", []string{"-check", "x", "-o", "y"}},
-		{"-for must be more than zero", []string{"-for", "0s", "x"}},
+		{"is a directory: name the file", []string{"-o", ".", "x"}},
+		{"-check writes no file", []string{"-check", "-o", "y", "x"}},
+		{"-check PACKAGE", []string{"-check"}},
 	} {
 		outcome{exitFailed, "", test.want}.check(t, append([]string{"pgo"}, test.args...)...)
 	}

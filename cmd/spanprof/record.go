@@ -14,30 +14,28 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
 var recordCommand = command{
 	name:     "record",
-	synopsis: "-o DIR [-for 30m] [-every 1m] [-kinds cpu,heap] [-label KEY=VALUE]... URL...",
+	synopsis: "-o DIR [-for 30m] [-every 1m] [-label KEY=VALUE]... URL...",
 	summary:  "keeps the profiles of running services in files",
-	run:      runRecord,
+	example: `$ spanprof record -o recordings -for 30m http://shop-1:6060 http://shop-2:6060
+http://shop-1:6060/debug/pprof/: 150 profiles of 1 run, 4.1 MB in recordings/shop-1_6060
+http://shop-2:6060/debug/pprof/: 150 profiles of 1 run, 4.0 MB in recordings/shop-2_6060`,
+	run: runRecord,
 }
 
 // longest is how long anything may be recorded or measured.
 const longest = 365 * 24 * time.Hour
 
-// recordAll is the default of -kinds.
-const recordAll = "cpu,heap,goroutine,mutex,block"
-
 func runRecord(ctx context.Context, c *call) error {
-	config := record.Config{Resource: map[string]string{}}
+	config := record.Config{Resource: map[string]string{}, Kinds: source.TargetKinds}
 	c.StringVar(&config.Dir, "o", "", "the `directory` for the profiles; each run of a process has one of its own below")
 	c.DurationVar(&config.For, "for", 30*time.Minute, "how long to record; a signal ends it before")
 	c.DurationVar(&config.Every, "every", time.Minute, "how long a window is")
-	kinds := c.String("kinds", recordAll, "the kinds of profiles to record")
 	c.Func("label", "an attribute of the processes, as `KEY=VALUE`: service.name, service.version, or one of your own; repeatable", func(text string) error {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" || value == "" {
@@ -48,10 +46,6 @@ func runRecord(ctx context.Context, c *call) error {
 	})
 	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles below -o may take, with earlier recordings; beyond it the oldest are removed")
 	if err := c.parse(); err != nil {
-		return err
-	}
-	var err error
-	if config.Kinds, err = parseKinds(*kinds); err != nil {
 		return err
 	}
 	switch {
@@ -110,18 +104,4 @@ func runRecord(ctx context.Context, c *call) error {
 		return fmt.Errorf("record: no profile of %s", strings.Join(without, ", "))
 	}
 	return nil
-}
-
-func parseKinds(text string) ([]exporter.Kind, error) {
-	var kinds []exporter.Kind
-	for name := range strings.SplitSeq(text, ",") {
-		kind := exporter.Kind(strings.TrimSpace(name))
-		if !slices.Contains(source.TargetKinds, kind) {
-			return nil, fmt.Errorf("record: -kinds: there is no kind %q: known are %s", kind, recordAll)
-		}
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds, nil
 }

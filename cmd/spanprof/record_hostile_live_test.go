@@ -39,19 +39,17 @@ func answers(t *testing.T, sampleType string, write func(p *profile.Profile)) (a
 	return server.URL, requests
 }
 
-// A server that answers with what it has, as one of files does, is asked no more
-// often than one that measures.
+// A server that does not measure is polled as rarely as one that does.
 func TestRecordAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	address, requests := answers(t, "cpu", func(*profile.Profile) {})
-	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "3s", "-every", "1s", "-kinds", "cpu", address)
+	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "3s", "-every", "1s", address)
 	if n := requests.Load(); code != exitDone || n < 1 || n > 3 {
 		t.Errorf("%d requests, want one a second; code %d, stdout %q, stderr %q", n, code, stdout, stderr)
 	}
 }
 
-// What a server says of its program does not fill the disk, and what it sends
-// without compression counts as it is kept.
+// Texts of a server cannot fill the disk. Uncompressed answers count by their size in files.
 func TestRecordHugeBuildID(t *testing.T) {
 	t.Parallel()
 	address, _ := answers(t, "goroutine", func(p *profile.Profile) {
@@ -60,7 +58,7 @@ func TestRecordHugeBuildID(t *testing.T) {
 		p.TimeNanos = -1 << 62
 	})
 	dir := t.TempDir()
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "-max-bytes", "100000", address)
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-max-bytes", "100000", address)
 	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
@@ -87,7 +85,7 @@ func TestRecordSignalAtTheEnd(t *testing.T) {
 		}
 	})
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", "-kinds", "goroutine", address}, &stdout, &stderr, func(string) string { return "" })
+	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", address}, &stdout, &stderr, func(string) string { return "" })
 	if code != exitDone || !strings.Contains(stdout.String(), ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}

@@ -121,7 +121,7 @@ func recorded(t *testing.T, dir string) []*source.Profile {
 		t.Fatal(err)
 	}
 	var all []*source.Profile
-	if err := s.Read(t.Context(), source.Want{}, nil, func(p *source.Profile) error {
+	if err := s.Read(t.Context(), nil, func(err error) { t.Error(err) }, func(p *source.Profile) error {
 		all = append(all, p)
 		return nil
 	}); err != nil {
@@ -204,7 +204,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	// Another recording begins another directory.
-	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {
@@ -309,7 +309,7 @@ func TestRecordBusyCPU(t *testing.T) {
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	code, stdout, stderr := recordUntil(t, func() bool { return len(cpuFiles(t, dir)) > 0 },
-		"-o", dir, "-every", "1s", "-kinds", "cpu,goroutine", server.URL)
+		"-o", dir, "-every", "1s", server.URL)
 	if code != exitDone || !regexp.MustCompile(`the CPU profiler was in use \d+ times?`).MatchString(stdout) || strings.Contains(stdout, "failure") {
 		t.Errorf("code %d, stdout %q", code, stdout)
 	}
@@ -376,7 +376,7 @@ func TestRecordMaxBytes(t *testing.T) {
 	removed := regexp.MustCompile(`(\d+) of the oldest profiles were removed`)
 	for range 2 {
 		livetest.Doubling(t, 4*time.Second, func(d time.Duration) string { // a busy machine answers late
-			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", d.String(), "-every", "1s", "-kinds", "heap,goroutine", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
+			code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", d.String(), "-every", "1s", "-max-bytes", strconv.Itoa(maxBytes), "http://"+addresses[0], "http://"+addresses[1])
 			if code != exitDone || stderr != "" {
 				t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 			}
@@ -390,7 +390,7 @@ func TestRecordMaxBytes(t *testing.T) {
 		}
 	}
 	// A later recording, of one of them alone, counts what is there of the other.
-	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "goroutine", "-max-bytes", strconv.Itoa(maxBytes/2), "http://"+addresses[0]); code != exitDone || !removed.MatchString(stdout) {
+	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-max-bytes", strconv.Itoa(maxBytes/2), "http://"+addresses[0]); code != exitDone || !removed.MatchString(stdout) {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if sum := bytesBelow(t, dir); sum > maxBytes/2 {
@@ -399,7 +399,7 @@ func TestRecordMaxBytes(t *testing.T) {
 	if _, err := os.Stat(other); err != nil {
 		t.Error(err)
 	}
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-kinds", "heap", "-max-bytes", "10", "http://"+addresses[0])
+	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-max-bytes", "10", "http://"+addresses[0])
 	if code != exitFailed || !strings.Contains(stderr, "record with a larger -max-bytes") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}

@@ -44,7 +44,6 @@ func TestRecordUsage(t *testing.T) {
 		{[]string{"http://localhost", "-o", "d"}, "-o stands after an argument: flags come first"},
 		{[]string{"-o", "main.go", "http://localhost"}, "record: -o main.go: "},
 		{[]string{"-o", "d", "-max-bytes", "0", "http://localhost"}, "leaves no room"},
-		{[]string{"-o", "d", "-kinds", "cpu,wall", "http://localhost"}, `no kind "wall"`},
 		{[]string{"-o", "d", "-label", "x", "http://localhost"}, "KEY=VALUE"},
 		{[]string{"-o", "d", "-label", "service.instance.id=a", "http://a", "http://b"}, "names one process"},
 		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/"}, "there twice"},

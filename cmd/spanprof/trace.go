@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,31 +18,31 @@ import (
 
 var traceCommand = command{
 	name:     "trace",
-	synopsis: "[FLAG]... FILE",
+	synopsis: "[FLAG]... FILE [SPAN]",
 	summary:  "shows from an execution trace where the time of spans went, and what ended their waits",
-	run:      runTrace,
+	example: `$ spanprof trace trace.out "GET /cart"
+SPAN GET /cart 4f0c5c0a1b2d3e4f  812 ms: running 10.4 ms, mutex 790 ms, runnable 11.6 ms
+  790 ms mutex: sync.(*Mutex).Lock, ended by goroutine 31 of span "refresh cache"`,
+	run: runTrace,
 }
 
 func runTrace(ctx context.Context, c *call) error {
 	asJSON := c.Bool("json", false, "write JSON, which has all of it")
 	slowest := c.Int("n", 5, "show this `number` of local roots, the slowest; at most 1000")
-	id := c.String("id", "", "show the span with this `id`, 16 hex digits, alone; several are separated by commas")
-	name := c.String("name", "", "show local roots with this `name` alone")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	switch {
-	case c.NArg() != 1:
-		return errors.New("trace: name one FILE, of /debug/pprof/trace or a flight recorder")
+	case c.NArg() != 1 && c.NArg() != 2:
+		return errors.New("trace: name one FILE, of /debug/pprof/trace or a flight recorder, and perhaps a SPAN: its name or id")
 	case *slowest < 1 || *slowest > 1000:
 		return errors.New("trace: -n must be from 1 to 1000")
 	}
 	options := []exectrace.AnalyzeOption{exectrace.WithSlowest(*slowest)}
-	if *id != "" {
-		options = append(options, exectrace.WithSpanIDs(strings.Split(strings.ToLower(*id), ",")...))
-	}
-	if *name != "" {
-		options = append(options, exectrace.WithName(*name))
+	if id, err := hex.DecodeString(c.Arg(1)); err == nil && len(id) == 8 {
+		options = append(options, exectrace.WithSpanIDs(strings.ToLower(c.Arg(1))))
+	} else if c.NArg() == 2 {
+		options = append(options, exectrace.WithName(c.Arg(1)))
 	}
 	in, err := files.Open(c.Arg(0), files.Named)
 	if err != nil {
@@ -53,8 +54,8 @@ func runTrace(ctx context.Context, c *call) error {
 	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		return fmt.Errorf("trace: %s: %w", c.Arg(0), err)
 	}
-	if len(a.Spans) == 0 && (*id != "" || *name != "") {
-		return fmt.Errorf("trace: %s: no local root of the %d in it has this id or name; without -id and -name the slowest are listed", c.Arg(0), a.Roots)
+	if len(a.Spans) == 0 && c.NArg() == 2 {
+		return fmt.Errorf("trace: %s: no local root of the %d in it has the id or name %q; without one, the slowest are listed", c.Arg(0), a.Roots, c.Arg(1))
 	}
 	if *asJSON {
 		encoder := json.NewEncoder(c.stdout)

@@ -17,7 +17,7 @@ import (
 const knownWaits = "../../exectrace/testdata/go1.26.trace"
 
 func TestTrace(t *testing.T) {
-	code, stdout, stderr := spanprof(t, "trace", "-name", "mutex", knownWaits)
+	code, stdout, stderr := spanprof(t, "trace", knownWaits, "mutex")
 	if code != exitDone || stderr != "" {
 		t.Fatalf("code %d, stderr %q", code, stderr)
 	}
@@ -27,7 +27,7 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	if strings.Contains(stdout, "SPAN cond") {
-		t.Errorf("-name mutex shows other spans:\n%s", stdout)
+		t.Errorf("the name mutex shows other spans:\n%s", stdout)
 	}
 }
 
@@ -39,10 +39,10 @@ func TestTraceJSON(t *testing.T) {
 	}
 	// The same span, by its id.
 	id := a.Spans[1].ID
-	_, stdout, _ = spanprof(t, "trace", "-json", "-id", strings.ToUpper(id), knownWaits)
+	_, stdout, _ = spanprof(t, "trace", "-json", knownWaits, strings.ToUpper(id))
 	var one exectrace.Analysis
 	if err := json.Unmarshal([]byte(stdout), &one); err != nil || len(one.Spans) != 1 || one.Spans[0].ID != id {
-		t.Errorf("-id %s: %d spans, %v", id, len(one.Spans), err)
+		t.Errorf("id %s: %d spans, %v", id, len(one.Spans), err)
 	}
 }
 
@@ -63,13 +63,13 @@ func TestTraceRefuses(t *testing.T) {
 		want string
 	}{
 		{nil, "name one FILE"},
-		{[]string{knownWaits, knownWaits}, "name one FILE"},
+		{[]string{knownWaits, "mutex", "cond"}, "name one FILE"},
 		{[]string{"-n", "0", knownWaits}, "-n must be from 1 to 1000"},
 		{[]string{filepath.Join(dir, "missing")}, "no such file"},
 		{[]string{dir}, "is a directory"},
 		{[]string{text}, "not an execution trace of Go"},
 		{[]string{cut}, "damaged, or was cut off"},
-		{[]string{"-id", "0123456789abcdef", knownWaits}, "no local root"},
+		{[]string{knownWaits, "0123456789abcdef"}, "no local root"},
 	} {
 		code, stdout, stderr := spanprof(t, append([]string{"trace"}, test.args...)...)
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, test.want) {

@@ -25,8 +25,12 @@ import (
 var viewCommand = command{
 	name:     "view",
 	synopsis: "[FLAG]... SOURCE...",
-	summary:  "shows profiles on a page; two SOURCEs beside each other",
-	run:      runView,
+	summary:  "shows profiles on a page; compares two SOURCEs, each may be a quoted list",
+	example: `$ spanprof view cpu.pprof heap.pprof
+Open http://127.0.0.1:41093/comparison?leftQuery=...
+$ spanprof view pyroscope+http://pyroscope:4040
+Open http://127.0.0.1:35571/`,
+	run: runView,
 }
 
 // page is what runView serves.
@@ -56,7 +60,7 @@ func runView(ctx context.Context, c *call) error {
 	}
 	held := cmp.Or(*maxBytes, maxPage)
 	untrusted.LimitMemory(max(held, maxPage) + 128<<20)
-	listener, err := openListener("view: -listen", *listen, len(hosts) > 0)
+	listener, err := openListener(*listen, len(hosts) > 0)
 	if err != nil {
 		return err
 	}
@@ -86,18 +90,21 @@ func runView(ctx context.Context, c *call) error {
 	return viewer.Serve(ctx, listener, p)
 }
 
-// openListener listens on the address of a flag. Only loopback addresses need no -allow-host.
-func openListener(flag, address string, allowed bool) (net.Listener, error) {
+// maxPage bounds the memory of a page's profiles.
+const maxPage = 384 << 20
+
+// openListener listens on an address. Addresses other than loopback need -allow-host.
+func openListener(address string, allowed bool) (net.Listener, error) {
 	local, err := net.ResolveTCPAddr("tcp", address)
 	if err == nil && !local.IP.IsLoopback() && !allowed {
 		err = errors.New("others can reach this address, and the page needs no password: put an authenticating proxy in front of spanprof view, and give the host names it is reached under with -allow-host")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
+		return nil, fmt.Errorf("view: -listen %s: %w", address, err)
 	}
 	listener, err := net.ListenTCP("tcp", local)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, fmt.Errorf("view: -listen: %w", err)
 	}
 	return listener, nil
 }
@@ -109,12 +116,14 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		sets = []fileview.Set{{Name: "before"}, {Name: "after"}}
 	}
 	for i, arg := range c.Args() {
-		src, err := source.Parse(arg)
-		if err != nil {
-			return page{}, fmt.Errorf("view: %w", err)
-		}
 		set := &sets[i*(len(sets)-1)]
-		set.Sources = append(set.Sources, src)
+		for _, arg := range list(arg) {
+			src, err := source.Parse(arg)
+			if err != nil {
+				return page{}, fmt.Errorf("view: %w", err)
+			}
+			set.Sources = append(set.Sources, src)
+		}
 	}
 	start := time.Now()
 	loaded, err := fileview.Load(ctx, sets, maxBytes, func(err error) {

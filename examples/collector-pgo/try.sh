@@ -52,4 +52,4 @@ build gateway-pgo "$out/default.pgo"
 say go version -m "$out/gateway-pgo" | grep -e '^\$' -e -pgo
 record "$out/gateway-pgo" "$out/after"
 say "$out/spanprof" diff "$out/before" "$out/after"
-say "$out/spanprof" pgo -check "$out/gateway" -profile "$out/default.pgo" "$out/after"
+say "$out/spanprof" pgo -check "$out/gateway" "$out/default.pgo" "$out/after"

@@ -8,25 +8,26 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 )
 
-// Type is a profile type: what the name in a query ends in.
+// Type is a profile type, the last part of the name in a query.
 type Type struct {
 	Name string
-	// Kind and SampleType say which value of which profiles is meant. An empty
-	// SampleType is the kind's default.
+	// Kind and SampleType are the profiles and their column. An empty SampleType is the
+	// kind's default.
 	Kind       exporter.Kind
 	SampleType string
 	// Unit is the unit in profiles that Go programs write.
 	Unit string
-	// Label is a short name, for a button; Words say what is measured.
+	// Label is a short name, for a button. Words describe the measurement.
 	Label, Words string
 	// Minor marks a type that a page does not offer by itself: another value
 	// of a profile that it offers.
 	Minor bool
 }
 
-// Types that programs ask for. CPU is the type of a query that names none.
+// Types that programs query. CPU is the type of a query without one.
 var (
 	CPU  = Types[0]
 	Wall = Types[1]
@@ -47,16 +48,26 @@ var Types = []Type{
 	{"mutex_count", exporter.KindMutex, "contentions", "count", "Mutex waits", "waits for mutexes", true},
 	{"block_duration", exporter.KindBlock, "delay", "nanoseconds", "Blocked", "time blocked", false},
 	{"block_count", exporter.KindBlock, "contentions", "count", "Blocked times", "times blocked", true},
+	{"contention_duration", columns.Contention, "delay", "nanoseconds", "Contention", "time waited for mutexes or channels", false},
+	{"contention_count", columns.Contention, "contentions", "count", "Contentions", "waits for mutexes or channels", true},
+	{"threadcreate", columns.Threads, "threadcreate", "count", "Threads", "threads created", false},
 }
 
-// TypeByName returns the type with a name.
+// Other returns the type of a kind that begins with columns.Other: a column of another tool.
+// Any such name is a type.
+func Other(kind exporter.Kind) (Type, bool) {
+	name, ok := strings.CutPrefix(string(kind), columns.Other)
+	return Type{Name: string(kind), Kind: kind, Label: name, Words: name}, ok && name != ""
+}
+
+// TypeByName returns the type with a name, also of a column of another tool.
 func TypeByName(name string) (Type, bool) {
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
 		}
 	}
-	return Type{}, false
+	return Other(exporter.Kind(name))
 }
 
 // pyroscopeColons is how many colons the id of a profile type has.
@@ -111,10 +122,10 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Labelled says whether samples of the type carry the labels of goroutines.
+// Labelled reports whether samples of the type carry the labels of goroutines.
 func (t Type) Labelled() bool {
 	switch t.Kind {
-	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock:
+	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock, columns.Contention, columns.Threads:
 		return false
 	}
 	return true

@@ -18,8 +18,8 @@ import (
 	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// A Collector at work is recorded through its pprof extension, and has a
-// default.pgo of its own work. What it gains by that is pgobench's question.
+// A Collector is recorded through its pprof extension and built with its own default.pgo, by the
+// commands of the example.
 func TestCollectorPGO(t *testing.T) {
 	if os.Getenv("SPANPROF_COLLECTOR_PGO") == "" {
 		t.Skip("by hand, because it builds a Collector: SPANPROF_COLLECTOR_PGO=1")
@@ -28,15 +28,15 @@ func TestCollectorPGO(t *testing.T) {
 		t.Skip("the Collector is ended by an interrupt")
 	}
 	ctx := livetest.Context(t, withCollector)
-	dir := filepath.Join(t.TempDir(), "bench")
-	cmd := exec.CommandContext(ctx, build(ctx, t, ".", "./pgobench"), "-dir", dir, "-layers", "gateway", "-record", "8s", "-rounds", "0")
+	dir := filepath.Join(t.TempDir(), "example")
+	cmd := exec.CommandContext(ctx, "examples/collector-pgo/try.sh", dir)
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := readPGO(t, filepath.Join(dir, "gateway.pgo"))
+	p := readPGO(t, filepath.Join(dir, "default.pgo"))
 	own := cpuOf(p, "github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor")
 	if all := cpuOf(p, ""); own == 0 || own == all {
 		t.Errorf("%d of %d ns are below functions of tail_sampling, want some of them", own, all)

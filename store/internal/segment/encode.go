@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
@@ -295,20 +296,9 @@ func (t ValueType) Momentary() bool {
 	return strings.HasPrefix(t.Name, "inuse_") || t.Name == "goroutine"
 }
 
-// units are the units that values are scaled from, with what they are scaled to.
-var units = map[string]struct {
-	to     string
-	factor int64
-}{
-	"microseconds": {"nanoseconds", 1e3}, "milliseconds": {"nanoseconds", 1e6}, "seconds": {"nanoseconds", 1e9},
-	"kilobytes": {"bytes", 1 << 10}, "megabytes": {"bytes", 1 << 20}, "gigabytes": {"bytes", 1 << 30},
-}
-
 // scaled returns a time in nanoseconds, a size in bytes, and any other type unchanged. The
 // values are multiplied by the factor.
 func (t ValueType) scaled() (ValueType, int64) {
-	if u, ok := units[t.Unit]; ok {
-		return ValueType{t.Name, u.to}, u.factor
-	}
-	return t, 1
+	unit, factor := columns.Unit(t.Unit)
+	return ValueType{t.Name, unit}, factor
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/looks"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -125,7 +126,7 @@ func (s *Segment) newWindow(p *exporter.Profile, parsed *profile.Profile) (w *wi
 		w.types, factors = append(w.types, scaled), append(factors, factor)
 	}
 	w.periodType, w.period = w.periodType.scaled()
-	w.period *= parsed.Period
+	w.period = columns.Mul(parsed.Period, w.period)
 	if w.kind == exporter.KindWall {
 		w.looks = looks.Parse(parsed.Comments)
 	}
@@ -169,7 +170,7 @@ func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int6
 	values := make([]int64, len(factors))
 	for i, sm := range parsed.Sample {
 		for k, factor := range factors {
-			values[k] = sm.Value[k] * factor
+			values[k] = columns.Mul(sm.Value[k], factor)
 		}
 		rows[i] = rowOrder{s.groupOf(sm, &scratch), code.stack(sm), t.add(values), i}
 		if i%256 == 0 && s.bytes() > limit {

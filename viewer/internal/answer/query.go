@@ -6,6 +6,7 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -168,7 +169,13 @@ func (r *Reader) kinds(q Query) []Kind {
 	}
 	list := []Kind{}
 	cpu := r.cpuType()
-	for _, t := range flameql.Types {
+	types := slices.Clone(flameql.Types)
+	for _, kind := range slices.Sorted(maps.Keys(totals)) {
+		if t, ok := flameql.Other(kind); ok {
+			types = append(types, t)
+		}
+	}
+	for _, t := range types {
 		total := totals[t.Kind]
 		if t != q.Type && t != cpu && (total == 0 || t.Minor) {
 			continue

@@ -10,20 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spanprof/spanprof/compare"
+	"github.com/spanprof/spanprof/internal/compare"
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 // most bounds the rows of a table; JSON has all.
 const most = 200
 
-// untested is how many functions are shown where nothing is tested, which would end the
-// list.
+// untested is how many functions are shown if none is tested.
 const untested = 20
 
-// Moved returns the functions that moved, never nil.
-func Moved(all []compare.Function) []compare.Function {
-	moved := []compare.Function{}
+// moved returns the functions that moved.
+func moved(all []compare.Function) []compare.Function {
+	var moved []compare.Function
 	for _, f := range all {
 		if f.Moved {
 			moved = append(moved, f)
@@ -32,11 +31,11 @@ func Moved(all []compare.Function) []compare.Function {
 	return moved
 }
 
-// Text returns a comparison for a terminal, with all functions or those that moved.
-func Text(r *compare.Result, all bool) string {
+// Text returns a comparison for a terminal, with the functions that moved.
+func Text(r *compare.Result) string {
 	var b strings.Builder
 	if r.Before.Runs+r.After.Runs > 0 {
-		cpu(&b, r, all)
+		cpu(&b, r)
 	}
 	for i, h := range r.Heap {
 		if i > 0 || b.Len() > 0 {
@@ -47,17 +46,15 @@ func Text(r *compare.Result, all bool) string {
 	return b.String()
 }
 
-func cpu(b *strings.Builder, r *compare.Result, all bool) {
+func cpu(b *strings.Builder, r *compare.Result) {
 	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Unit, r.Before), side(r.Unit, r.After))
 	header(b, r.Total.Test != nil)
 	row(b, r.Per, r.Total, "all that is compared")
 	shown, omitted, end := r.Functions, 0, most
-	switch {
-	case all:
-	case r.Unit == compare.UnitNone:
+	if r.Unit == compare.UnitNone {
 		end = untested
-	default:
-		shown = Moved(shown)
+	} else {
+		shown = moved(shown)
 	}
 	if len(shown) > end {
 		shown, omitted = shown[:end], len(shown)-end
@@ -141,15 +138,15 @@ func percent(ratio float64) string {
 	}
 }
 
-// notes says how much may be read out of the table.
+// notes explain how reliable the table is.
 func notes(r *compare.Result) []string {
 	var notes []string
-	moved := len(Moved(r.Functions))
+	n := len(moved(r.Functions))
 	switch r.Unit {
 	case compare.UnitRun:
-		notes = append(notes, fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples to tell.", termtext.Plural(moved, "function"), r.Tested, len(r.Functions)-r.Tested))
+		notes = append(notes, fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested))
 	case compare.UnitWindow:
-		notes = append(notes, fmt.Sprintf("%s of %d moved beyond the noise between the profiles of a run; %d have too few samples to tell.", termtext.Plural(moved, "function"), r.Tested, len(r.Functions)-r.Tested),
+		notes = append(notes, fmt.Sprintf("%s of %d moved beyond the noise between the profiles of a run; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested),
 			"How much two runs of one binary differ is not known: give three runs a side.")
 	default:
 		notes = append(notes, "No noise estimate: nothing was repeated. Two runs of one binary differ too. Give three runs a side.")
@@ -160,7 +157,7 @@ func notes(r *compare.Result) []string {
 	}
 	switch r.Per {
 	case compare.PerShare:
-		notes = append(notes, "Shares: if one function takes more, those of the others fall.")
+		notes = append(notes, "Shares: if one function takes more, the other shares fall.")
 	case compare.PerSpan:
 		notes = append(notes, "Only spans that have samples are counted: shorter spans often have none.")
 	}

@@ -12,12 +12,12 @@ import (
 // maxIDs bounds the list of spans.
 const maxIDs = 200_000
 
-// ids are the ids of the spans in profiles, in the order in which they come. Files have no
-// span records: the samples' labels tell.
+// ids are the ids of the spans in profiles, in their order. Files have no span records, but
+// samples have labels.
 type ids struct {
 	list  []string
 	known map[string]bool
-	// more says that there are more than maxIDs.
+	// more is set if there are more than maxIDs.
 	more bool
 }
 

@@ -8,13 +8,17 @@ package fileview
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/store"
@@ -26,7 +30,7 @@ const Label = "set"
 
 // Set is profiles that are shown together.
 type Set struct {
-	// Name is the value of Label. It does not count where there is one set.
+	// Name is the value of Label. It is unused if there is one set.
 	Name    string
 	Sources []source.Source
 }
@@ -37,8 +41,11 @@ type Page struct {
 	sets  []Set
 	ids   ids
 	notes []string
-	// Profiles is the number of profiles that are shown, Unreadable of those that
-	// could not be read.
+	total columns.Total
+	// empty are profiles without samples, changes profiles with values below zero, cut
+	// profiles with values that are too large.
+	empty, changes, cut []string
+	// Profiles is the number of shown profiles, Unreadable of unreadable ones.
 	Profiles, Unreadable int
 }
 
@@ -50,7 +57,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{store: s, sets: sets}
+	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
 	unreadable := func(err error) {
 		p.Unreadable++
@@ -59,16 +66,18 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	for _, set := range sets {
 		seen := source.Seen{}
 		for _, src := range set.Sources {
-			err := src.Read(ctx, source.Want{}, unreadable, func(profile *source.Profile) error {
+			err := src.Read(ctx, nil, unreadable, func(profile *source.Profile) error {
 				if seen.Again(profile) {
 					skip(fmt.Errorf("%s: %w", profile.Name, source.ErrSeen))
 					return nil
 				}
 				read++
-				shown, err := p.labelled(set, profile)
+				shown, err := p.prepare(set, profile)
 				if err != nil {
 					unreadable(fmt.Errorf("%s: %w", profile.Name, err))
-					return nil
+				}
+				if shown == nil {
+					return ctx.Err()
 				}
 				if err := s.Export(ctx, shown); err != nil {
 					skip(fmt.Errorf("%s: %w", profile.Name, err)) // The store counts it.
@@ -77,35 +86,72 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 				untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
 				return ctx.Err()
 			})
-			if err != nil {
-				return nil, err
+			if err != nil && ctx.Err() == nil {
+				unreadable(err)
 			}
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return p, p.finish(read, maxBytes)
 }
 
-// labelled returns a profile with the name of the set in its samples, if there are several
-// sets. A sample's own label of this name comes second.
-func (p *Page) labelled(set Set, from *source.Profile) (*exporter.Profile, error) {
+// Change is the label of samples of a difference of two profiles: more or less.
+const Change = "change"
+
+// prepare returns a profile as the page shows it, nil if it has no samples. Values below zero
+// are shown by their size, with the label Change. Samples have the name of the set in front of
+// their own label, if there are several sets.
+func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error) {
 	parsed, err := from.Parsed()
 	if err != nil {
 		return nil, err
 	}
-	p.ids.add(parsed)
-	if len(p.sets) < 2 {
-		return from.Profile, nil
-	}
-	only := map[string][]string{Label: {set.Name}}
-	for _, s := range parsed.Sample { // nothing else has the profile
-		if len(s.Label) == 0 {
-			s.Label = only
-			continue
+	some, below := false, false
+	for _, s := range parsed.Sample {
+		for _, v := range s.Value {
+			some, below = some || v != 0, below || v < 0
 		}
-		s.Label[Label] = append([]string{set.Name}, s.Label[Label]...)
+	}
+	if !some {
+		p.empty = append(p.empty, from.Name)
+		return nil, nil
+	}
+	p.ids.add(parsed)
+	if p.total.Add(string(from.Kind()), parsed) {
+		p.cut = append(p.cut, from.Name)
+	}
+	if below {
+		p.changes = append(p.changes, from.Name)
+	}
+	if len(p.sets) > 1 || below {
+		for _, s := range parsed.Sample { // nothing else has them
+			s.Label = maps.Clone(s.Label)
+			if s.Label == nil {
+				s.Label = map[string][]string{}
+			}
+			if len(p.sets) > 1 {
+				s.Label[Label] = append([]string{set.Name}, s.Label[Label]...)
+			}
+			if below {
+				s.Label[Change] = []string{absolute(s.Value)}
+			}
+		}
 	}
 	w := exporter.Window{Kind: from.Kind(), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
 	return exporter.NewParsedProfile(w, parsed), nil
+}
+
+// absolute makes values positive, and returns whether the sample became more or less.
+func absolute(values []int64) string {
+	change := "more"
+	for i, v := range values {
+		if v < 0 {
+			values[i], change = -v, "less"
+		}
+	}
+	return change
 }
 
 // finish counts the profiles, and notes the missing ones.
@@ -113,6 +159,9 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
 	p.Profiles = stats.Windows
 	if p.Profiles == 0 {
+		if len(p.empty) > 0 && p.Unreadable == 0 {
+			return fmt.Errorf("cannot show any of %d profiles: %s", read, sentence(p.empty, "no samples"))
+		}
 		return fmt.Errorf("cannot show any of %d profiles", read+p.Unreadable)
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
@@ -121,10 +170,27 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	if p.Unreadable > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.Unreadable, read+p.Unreadable))
 	}
+	if len(p.empty) > 0 {
+		p.notes = append(p.notes, sentence(p.empty, "no samples"))
+	}
+	if len(p.changes) > 0 {
+		p.notes = append(p.notes, sentence(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less"))
+	}
+	if len(p.cut) > 0 {
+		p.notes = append(p.notes, sentence(p.cut, "values that are too large, and cut: sums end at 73 years"))
+	}
 	if p.ids.more {
-		p.notes = append(p.notes, fmt.Sprintf("there are more than %d spans, and these are listed alone", maxIDs))
+		p.notes = append(p.notes, fmt.Sprintf("there are more than %d spans, and only these are listed", maxIDs))
 	}
 	return nil
+}
+
+// sentence returns a sentence about what some profiles have.
+func sentence(names []string, what string) string {
+	if n := len(names) - 1; n > 0 {
+		return fmt.Sprintf("%s and %d more have %s", termtext.OneLine(names[0]), n, what)
+	}
+	return termtext.OneLine(names[0]) + " has " + what
 }
 
 // Notes returns what is not shown, in sentences without a capital and a full stop. The page
@@ -147,7 +213,17 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer v.Close()
-	for _, t := range flameql.Types {
+	types := slices.Clone(flameql.Types)
+	kinds, err := v.Samples(store.Query{})
+	if err != nil {
+		return "", err
+	}
+	for _, sum := range kinds.Sums {
+		if t, ok := flameql.Other(sum.Kind); ok {
+			types = append(types, t)
+		}
+	}
+	for _, t := range types {
 		left, right := query(t, p.sets[0]), query(t, p.sets[1])
 		both := true
 		for _, q := range []flameql.Query{left, right} {

@@ -4,10 +4,14 @@
 package fileview
 
 import (
+	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/columns"
 )
 
 // newProfile returns a profile of one function, in which a span is.
@@ -207,5 +212,111 @@ func TestFileNamedTwice(t *testing.T) {
 	}
 	if p.Profiles != 1 || p.Unreadable != 0 || len(skipped) != 2 || !strings.Contains(skipped[0], source.ErrSeen.Error()) {
 		t.Errorf("%d profiles, %d unreadable, skipped %q, want one profile and two that are named twice", p.Profiles, p.Unreadable, skipped)
+	}
+}
+
+// load loads one set, and returns what was skipped.
+func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	var sources []source.Source
+	for i, of := range profiles {
+		sources = append(sources, write(t, filepath.Join(dir, strconv.Itoa(i)+".pprof"), of))
+	}
+	p, err = Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
+	return p, skipped, err
+}
+
+// column returns a profile with one column.
+func column(name, unit string, values ...int64) *profile.Profile {
+	p := newProfile("main.work", first, start, 1e7)
+	p.SampleType, p.PeriodType = []*profile.ValueType{{Type: name, Unit: unit}}, nil
+	p.Sample = p.Sample[:0]
+	for _, v := range values {
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{v}})
+	}
+	return p
+}
+
+// The page shows the columns of other tools, and sums of several units.
+func TestColumns(t *testing.T) {
+	p, skipped, err := load(t, column("CPU", "ms", 70), column("cpu", "nanoseconds", 1e7), column("time", "us", 3e6), column("lock_time", "ms", 2), column("threadcreate", "count", 4), column("cache-misses", "count", 5))
+	if err != nil || len(skipped) > 0 || len(p.Notes()) > 0 {
+		t.Fatalf("%v, skipped %q, notes %q", err, skipped, p.Notes())
+	}
+	for query, want := range map[string]string{
+		".cpu": "CPU time 80.0 ms", ".wall": "wall time 3.00 s", ".contention_duration": "time waited for mutexes or channels 2.00 ms",
+		".threadcreate": "threads created 4", ".other_cache_misses": "cache_misses 5",
+	} {
+		if text := get(t, p, "/?query="+query+"&format=text"); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", query, want, text)
+		}
+	}
+	if list := get(t, p, "/?format=json"); !strings.Contains(list, `"type":"other_cache_misses"`) || !strings.Contains(list, `"type":"threadcreate"`) {
+		t.Errorf("the list:\n%s", list)
+	}
+}
+
+// Columns of one file are read as profiles of several kinds.
+func TestColumnsOfOneFile(t *testing.T) {
+	mixed := newProfile("main.work", first, start, 2e9)
+	mixed.SampleType[0] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
+	plain := newProfile("main.work", first, start, 2e9)
+	dir := t.TempDir()
+	before, after := write(t, filepath.Join(dir, "a.pprof"), mixed), write(t, filepath.Join(dir, "b.pprof"), plain)
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	if err != nil || p.Profiles != 3 {
+		t.Fatalf("%d profiles, %v", p.Profiles, err)
+	}
+	for query, want := range map[string]string{`.cpu{set="before"}`: "CPU time 2.00 s", `.alloc_space{set="before"}`: "heap allocated 200 B", `.cpu{set="after"}`: "CPU time 2.00 s"} {
+		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", query, want, text)
+		}
+	}
+}
+
+// A comparison may be of a column of another tool.
+func TestComparisonOfOtherColumns(t *testing.T) {
+	dir := t.TempDir()
+	before, after := write(t, filepath.Join(dir, "a.pprof"), column("cache-misses", "count", 5)), write(t, filepath.Join(dir, "b.pprof"), column("cache-misses", "count", 6))
+	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, err := p.Path(t.Context()); err != nil || !strings.Contains(path, "other_cache_misses") {
+		t.Errorf("path %s, %v", path, err)
+	}
+}
+
+// Differences show the size of each change, also if their sum is zero. Sums saturate.
+func TestDifference(t *testing.T) {
+	p, _, err := load(t, column("cpu", "ms", 50, -50))
+	if err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "0.pprof has values below zero") {
+		t.Fatalf("%v, notes %q", err, p.Notes())
+	}
+	for query, want := range map[string]string{".cpu": "CPU time 100 ms", `.cpu{change="more"}`: "CPU time 50.0 ms", `.cpu{change="less"}`: "CPU time 50.0 ms"} {
+		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) || !strings.Contains(text, "values below zero") {
+			t.Errorf("%s: no %q in\n%s", query, want, text)
+		}
+	}
+	if p, _, err = load(t, column("cpu", "ns", math.MaxInt64, 5), column("cpu", "s", math.MaxInt64)); err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "0.pprof and 1 more have values that are too large") {
+		t.Fatalf("%v, notes %q", err, p.Notes())
+	}
+	if text := get(t, p, "/?query=.cpu&format=json"); !strings.Contains(text, fmt.Sprintf(`"total":%d`, columns.MaxSum)) {
+		t.Errorf("no saturated sum in\n%.500s", text)
+	}
+}
+
+// Profiles without samples are reported. It is an error if there are no others.
+func TestEmpty(t *testing.T) {
+	if _, _, err := load(t, column("cpu", "ns"), column("cpu", "ns", 0)); err == nil || !strings.Contains(err.Error(), "cannot show any of 2 profiles: ") || !strings.Contains(err.Error(), "0.pprof and 1 more have no samples") {
+		t.Errorf("got %v", err)
+	}
+	p, _, err := load(t, column("cpu", "ns", 5), column("cpu", "ns"))
+	if err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "1.pprof has no samples") {
+		t.Errorf("%v, notes %q", err, p.Notes())
+	}
+	if list := get(t, p, "/?format=text"); !strings.Contains(strings.Join(strings.Fields(list), " "), "has no samples") {
+		t.Errorf("the page:\n%s", list)
 	}
 }

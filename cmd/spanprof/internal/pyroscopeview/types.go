@@ -6,7 +6,9 @@ package pyroscopeview
 import (
 	"strings"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/flameql"
 )
 
@@ -21,35 +23,8 @@ type profileType struct {
 
 // parseType reads the id of a profile type. It returns false for one that no page shows.
 func parseType(id string) (profileType, bool) {
-	part := strings.Split(id, ":")
-	if len(part) != 5 {
-		return profileType{}, false
-	}
-	t := profileType{id: id, name: part[0], sample: part[1], unit: part[2]}
-	switch {
-	case t.name == "wall" || t.sample == "wall":
-		t.kind = exporter.KindWall
-	case t.name == "host":
-		t.kind = exporter.KindHost
-	case t.sample == "cpu", t.name == "process_cpu":
-		t.kind = exporter.KindCPU
-	case strings.HasPrefix(t.sample, "inuse_"), strings.HasPrefix(t.sample, "alloc_"):
-		t.kind = exporter.KindHeap
-	case strings.HasPrefix(t.sample, "goroutine"):
-		t.kind, t.sample = exporter.KindGoroutine, "goroutine"
-	case strings.HasPrefix(t.name, "mutex"), strings.HasPrefix(t.name, "block"):
-		t.kind = exporter.Kind(t.name[:len("mutex")])
-		switch {
-		case strings.HasSuffix(t.sample, "count"):
-			t.sample = "contentions"
-		case strings.HasSuffix(t.sample, "duration"):
-			t.sample = "delay"
-		}
-		t.unit = strings.TrimPrefix(t.unit, "lock_")
-	default:
-		return profileType{}, false
-	}
-	return t, true
+	t, ok := querier.ParseType(id)
+	return profileType{id: id, name: t.Group, sample: t.Sample, unit: t.Unit, kind: exporter.Kind(t.Kind)}, ok && !strings.HasPrefix(t.Kind, columns.Other)
 }
 
 // standard returns the sample type of a kind that a query means which names none.

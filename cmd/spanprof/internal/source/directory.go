@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
@@ -27,7 +28,7 @@ type snapshot struct {
 
 // directory is one directory while it is read.
 type directory struct {
-	want      Want
+	kinds     []exporter.Kind
 	failed    func(error) error
 	each      func(*Profile) error
 	recording *Recording // nil if there is none
@@ -52,13 +53,23 @@ func (d *directory) read(path string, only bool) error {
 	if err != nil {
 		return d.failed(err)
 	}
-	kind := kindOf(parsed, path)
-	if !d.wants(kind) {
-		if only {
-			return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, kind, d.want.Kinds))
+	found := false
+	for _, part := range columns.Split(parsed, path) {
+		if kind := exporter.Kind(part.Kind); d.wants(kind) {
+			found = true
+			if err := d.take(path, kind, part.Profile); err != nil {
+				return err
+			}
 		}
-		return nil
 	}
+	if only && !found {
+		return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, columns.Split(parsed, path)[0].Kind, d.kinds))
+	}
+	return nil
+}
+
+// take passes a profile of one kind on, or its difference to the one before it.
+func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profile) error {
 	if d.recording == nil || !slices.Contains(d.recording.Cumulative, kind) {
 		return d.give(path, kind, parsed)
 	}
@@ -84,9 +95,7 @@ func (d *directory) end() error {
 	return nil
 }
 
-func (d *directory) wants(kind exporter.Kind) bool {
-	return len(d.want.Kinds) == 0 || slices.Contains(d.want.Kinds, kind)
-}
+func (d *directory) wants(kind exporter.Kind) bool { return wants(d.kinds, kind) }
 
 func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profile) error {
 	w := windowOf(kind, parsed)

@@ -32,7 +32,7 @@ type local string
 
 func (s local) String() string { return string(s) }
 
-func (s local) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+func (s local) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
 	failed := func(err error) error { return pass(ctx, skip, each, nil, err) }
 	paths, err := s.paths(failed)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s local) Read(ctx context.Context, want Want, skip func(error), each func(
 		if n < 0 {
 			n = len(paths)
 		}
-		d := directory{want: want, failed: failed, each: each, last: map[exporter.Kind]snapshot{}}
+		d := directory{kinds: kinds, failed: failed, each: each, last: map[exporter.Kind]snapshot{}}
 		if d.recording, err = readRecording(dir); err != nil {
 			if err := failed(err); err != nil {
 				return err
@@ -138,7 +138,7 @@ func inConfigMap(path string) bool {
 	return err == nil && strings.HasPrefix(filepath.Base(path), "..")
 }
 
-// Seen has the files that were read, by their absolute paths without links. Two SOURCEs of
+// Seen has the files that were read, by kind and absolute path without links. Two SOURCEs of
 // a command line may have the same file. Its samples must count once.
 type Seen map[string]bool
 
@@ -155,6 +155,7 @@ func (s Seen) Again(p *Profile) bool {
 	if err != nil {
 		return false
 	}
+	path = string(p.Kind()) + " " + path // a file may have several kinds
 	before := s[path]
 	s[path] = true
 	return before

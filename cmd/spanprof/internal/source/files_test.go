@@ -36,9 +36,9 @@ func (m made) profile() *profile.Profile {
 	function := &profile.Function{ID: 1, Name: "main.work"}
 	location := &profile.Location{ID: 1, Mapping: mapping, Address: 0x400100, Line: []profile.Line{{Function: function, Line: 7}}}
 	p := &profile.Profile{
-		PeriodType: &profile.ValueType{Type: m.period},
-		Mapping:    []*profile.Mapping{mapping},
-		Function:   []*profile.Function{function}, Location: []*profile.Location{location},
+		PeriodType: &profile.ValueType{Type: m.period, Unit: "nanoseconds"}, Period: 1e7,
+		Mapping:  []*profile.Mapping{mapping},
+		Function: []*profile.Function{function}, Location: []*profile.Location{location},
 		DurationNanos: m.length.Nanoseconds(),
 	}
 	if !m.at.IsZero() {
@@ -87,7 +87,7 @@ func name(seconds int, rest string) string {
 	return begin.Add(time.Duration(seconds)*time.Second).Format("20060102T150405.000000000Z") + "-" + rest + ".pprof.gz"
 }
 
-// Mutex and block profiles have the same types, and fgprof's have the types of CPU.
+// The kind of a file is recognised by its columns and its name.
 func TestKinds(t *testing.T) {
 	cpu, contentions := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}, made{types: mutexTypes, period: "contentions", values: []int64{1, 2}}
 	for file, test := range map[string]struct {
@@ -101,16 +101,16 @@ func TestKinds(t *testing.T) {
 		"shop.block.pprof":          {contentions, exporter.KindBlock},
 		name(0, "mutex-shop-block"): {contentions, exporter.KindBlock},
 		name(0, "block-mutex"):      {contentions, exporter.KindMutex},
-		"contentions.pb.gz":         {contentions, source.KindUnknown},
+		"contentions.pb.gz":         {contentions, "contention"},
 		"heap.pb.gz":                {made{types: heapTypes, period: "space", values: []int64{1, 2, 3, 4}}, exporter.KindHeap},
 		"fgprof.pb.gz":              {made{types: []string{"samples", "time"}, values: []int64{1, 2}}, exporter.KindWall},
 		"goroutine.pb.gz":           {made{types: []string{"goroutine"}, values: []int64{1}}, exporter.KindGoroutine},
 		"parca.pb.gz":               {made{types: []string{"samples"}, period: "cpu", values: []int64{1}}, exporter.KindCPU},
-		"other.pb.gz":               {made{types: []string{"samples"}, period: "cycles", values: []int64{1}}, source.KindUnknown},
+		"other.pb.gz":               {made{types: []string{"samples"}, period: "cycles", values: []int64{1}}, "other_samples"},
 	} {
 		path := filepath.Join(t.TempDir(), file)
 		write(t, path, test.bytes(t))
-		profiles, err := read(t, path, source.Want{})
+		profiles, err := read(t, path)
 		if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{test.want}) {
 			t.Errorf("%s: %v, %v, want %s", file, got, err, test.want)
 		}
@@ -132,7 +132,7 @@ func TestRunsInADirectory(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	profiles, err := read(t, link, source.Want{})
+	profiles, err := read(t, link)
 	if err != nil || len(profiles) != 9 {
 		t.Fatalf("%d profiles, %v", len(profiles), err)
 	}
@@ -148,11 +148,11 @@ func TestRunsInADirectory(t *testing.T) {
 		}
 	}
 	for _, arg := range []string{filepath.Join(dir, "*-wall.pprof.gz"), filepath.Join(dir, "*-cpu.pprof.gz")} {
-		if profiles, err := read(t, arg, source.Want{}); err != nil || len(profiles) != 3 {
+		if profiles, err := read(t, arg); err != nil || len(profiles) != 3 {
 			t.Errorf("%s: %d profiles, %v", arg, len(profiles), err)
 		}
 	}
-	if profiles, err = read(t, dir, source.Want{Kinds: []exporter.Kind{exporter.KindWall}}); err != nil || len(profiles) != 3 || profiles[0].Replica != "" {
+	if profiles, err = read(t, dir, exporter.KindWall); err != nil || len(profiles) != 3 || profiles[0].Replica != "" {
 		t.Errorf("wall alone: %d profiles, %v", len(profiles), err)
 	}
 }
@@ -181,7 +181,7 @@ func TestRecordedDirectory(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "b", name(0, "shop-heap")), made{types: heapTypes, values: []int64{1, 2, 3, 4}, vdso: 7, at: begin}.bytes(t))
-	profiles, err := read(t, dir, source.Want{})
+	profiles, err := read(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,12 +212,12 @@ func TestRecordedDirectory(t *testing.T) {
 	} {
 		last := filepath.Join(dir, "b", name(3600, "shop-mutex"))
 		write(t, last, m.bytes(t))
-		if _, err := read(t, dir, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), last+": its difference to ") || !strings.Contains(err.Error(), "restarted") {
+		if _, err := read(t, dir); err == nil || !strings.HasPrefix(err.Error(), last+": its difference to ") || !strings.Contains(err.Error(), "restarted") {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
 	write(t, filepath.Join(dir, "a", source.RecordingFile), []byte("{"))
-	if _, err := read(t, filepath.Join(dir, "a"), source.Want{}); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, "a", source.RecordingFile)) {
+	if _, err := read(t, filepath.Join(dir, "a")); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, "a", source.RecordingFile)) {
 		t.Errorf("damaged description: %v", err)
 	}
 }
@@ -225,17 +225,17 @@ func TestRecordedDirectory(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	whole := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}
 	for want, data := range map[string][]byte{
-		"it has no bytes":                 {},
-		"not a profile in pprof's format": []byte("this is text"),
-		"cut off":                         whole.bytes(t)[:len(whole.bytes(t))/2],
-		"gzip: invalid checksum":          append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
-		"it does not state what":          made{}.bytes(t),
+		"it has no bytes":                   {},
+		"not a profile in the pprof format": []byte("this is text"),
+		"cut off":                           whole.bytes(t)[:len(whole.bytes(t))/2],
+		"gzip: invalid checksum":            append(whole.bytes(t)[:len(whole.bytes(t))-8], 1, 2, 3, 4, 5, 6, 7, 8),
+		"it has no columns":                 made{}.bytes(t),
 	} {
 		dir := t.TempDir()
 		bad, good := filepath.Join(dir, "bad.pprof.gz"), filepath.Join(dir, "good.pprof.gz")
 		write(t, bad, data)
 		write(t, good, whole.bytes(t))
-		if _, err := read(t, dir, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), bad+": ") || !strings.Contains(err.Error(), want) {
+		if _, err := read(t, dir); err == nil || !strings.HasPrefix(err.Error(), bad+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		s, err := source.Parse(dir)
@@ -243,7 +243,7 @@ func TestBadFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		skipped, found := 0, 0
-		err = s.Read(t.Context(), source.Want{}, func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
+		err = s.Read(t.Context(), nil, func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
 		if err != nil || skipped != 1 || found != 1 {
 			t.Errorf("%s: %d skipped, %d read, %v", want, skipped, found, err)
 		}
@@ -252,7 +252,7 @@ func TestBadFiles(t *testing.T) {
 	dir := t.TempDir()
 	heap := filepath.Join(dir, "x.pprof")
 	write(t, heap, made{types: heapTypes, values: []int64{1, 2, 3, 4}}.bytes(t))
-	want := source.Want{Kinds: []exporter.Kind{exporter.KindCPU}}
+	const want = exporter.KindCPU
 	if _, err := read(t, heap, want); err == nil || err.Error() != heap+": a heap profile, want [cpu]" {
 		t.Errorf("a file of another kind: %v", err)
 	}
@@ -265,7 +265,7 @@ func TestBadFiles(t *testing.T) {
 		filepath.Join(dir, "[x"):     "syntax error",
 		t.TempDir():                  "no profiles are there",
 	} {
-		if _, err := read(t, arg, source.Want{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), arg) {
+		if _, err := read(t, arg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), arg) {
 			t.Errorf("%s: %v, want %q", arg, err, want)
 		}
 	}

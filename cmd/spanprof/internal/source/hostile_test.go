@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 )
 
 // An answer that is no HTTP is in the error, without the credentials that it repeats.
@@ -42,7 +40,7 @@ func TestNoHTTP(t *testing.T) {
 		}
 		<-done
 	})
-	_, err = read(t, "http://"+l.Addr().String()+"/debug/pprof/goroutine", source.Want{})
+	_, err = read(t, "http://"+l.Addr().String()+"/debug/pprof/goroutine")
 	if err == nil || !strings.Contains(err.Error(), "malformed") || !strings.Contains(err.Error(), "[redacted]") || strings.Contains(err.Error(), "t0ken") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("%q", err)
 	}
@@ -63,7 +61,7 @@ func TestTooManyProfiles(t *testing.T) {
 		_, _ = io.WriteString(w, fmt.Sprintf(body, strings.Join(all, ",")))
 	}))
 	for _, address := range []string{server.URL + "/debug/spanprof/", "pyroscope+" + server.URL + "?query={}"} {
-		if _, err := read(t, address, source.Want{}); err == nil || !strings.Contains(err.Error(), "more than 1000 profiles") {
+		if _, err := read(t, address); err == nil || !strings.Contains(err.Error(), "more than 1000 profiles") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

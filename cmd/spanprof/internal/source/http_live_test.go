@@ -49,7 +49,7 @@ func TestPprof(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 	allocate(t)
 	server := serve(t, pprofMux())
-	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
+	profiles, err := read(t, server.URL+"/debug/pprof/?seconds=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestPprofHeapIsADelta(t *testing.T) {
 	// machine a second has none.
 	livetest.Doubling(t, time.Second, func(d time.Duration) string {
 		raw := readRaw(t, server.URL+"/debug/pprof/heap")
-		profiles, err := read(t, fmt.Sprint(server.URL, "/debug/pprof/heap?seconds=", int(d.Seconds())), source.Want{Measure: time.Hour})
+		profiles, err := read(t, fmt.Sprint(server.URL, "/debug/pprof/heap?seconds=", int(d.Seconds())))
 		if err != nil || len(profiles) != 1 {
 			t.Fatalf("%d profiles, %v", len(profiles), err)
 		}
@@ -124,11 +124,11 @@ func TestPprofLacksKinds(t *testing.T) {
 	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
 	mux.Handle("/debug/pprof/heap", pprof.Handler("heap"))
 	server := serve(t, mux)
-	profiles, err := read(t, server.URL+"/debug/pprof/", source.Want{Measure: time.Second})
+	profiles, err := read(t, server.URL+"/debug/pprof/?seconds=1")
 	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindHeap, exporter.KindGoroutine}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := read(t, server.URL+"/debug/pprof/profile", source.Want{}); err == nil || !strings.Contains(err.Error(), "/debug/pprof/profile?seconds=30: the server answers 404") {
+	if _, err := read(t, server.URL+"/debug/pprof/profile"); err == nil || !strings.Contains(err.Error(), "/debug/pprof/profile?seconds=30: the server answers 404") {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestPage(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", p.Handler())
 	server := serve(t, mux)
-	if _, err := read(t, server.URL+"/debug/spanprof/", source.Want{}); err == nil || !strings.Contains(err.Error(), "the page has no profiles yet") {
+	if _, err := read(t, server.URL+"/debug/spanprof/"); err == nil || !strings.Contains(err.Error(), "the page has no profiles yet") {
 		t.Errorf("before the first window: %v", err)
 	}
 	_, span := tp.Tracer("test").Start(t.Context(), "GET /search")
@@ -156,7 +156,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	profiles, err := read(t, server.URL+"/debug/spanprof/", source.Want{})
+	profiles, err := read(t, server.URL+"/debug/spanprof/")
 	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindCPU, exporter.KindHeap}) {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -180,7 +180,7 @@ func TestPage(t *testing.T) {
 		total(heap, name)
 	}
 
-	span1, err := read(t, server.URL+"/debug/spanprof/?query="+url.QueryEscape(`.cpu{profile_id="`+id+`"}`)+"#flame", source.Want{})
+	span1, err := read(t, server.URL+"/debug/spanprof/?query="+url.QueryEscape(`.cpu{profile_id="`+id+`"}`)+"#flame")
 	if err != nil || len(span1) != 1 {
 		t.Fatalf("the span's: %d profiles, %v", len(span1), err)
 	}
@@ -197,7 +197,7 @@ func TestPage(t *testing.T) {
 		"/debug/spanprof/?query=.cpu{a=%22b%22}": "no samples",
 		"/elsewhere/":                            "404",
 	} {
-		if _, err := read(t, server.URL+address, source.Want{}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), server.URL) {
+		if _, err := read(t, server.URL+address); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), server.URL) {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}

@@ -21,19 +21,26 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// read returns the profiles of a SOURCE.
-func read(t *testing.T, arg string, want source.Want) ([]*source.Profile, error) {
+// read returns the profiles of a SOURCE, and the first error.
+func read(t *testing.T, arg string, want ...exporter.Kind) (all []*source.Profile, first error) {
 	t.Helper()
 	s, err := source.Parse(arg)
 	if err != nil {
 		return nil, err
 	}
-	var all []*source.Profile
-	err = s.Read(t.Context(), want, nil, func(p *source.Profile) error {
+	skip := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	err = s.Read(t.Context(), want, skip, func(p *source.Profile) error {
 		all = append(all, p)
 		return nil
 	})
-	return all, err
+	if first == nil {
+		first = err
+	}
+	return all, first
 }
 
 func kinds(profiles []*source.Profile) []exporter.Kind {
@@ -72,13 +79,13 @@ func TestPprofKinds(t *testing.T) {
 	} {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
-			profiles, err := read(t, server.URL+address, source.Want{})
+			profiles, err := read(t, server.URL+address)
 			if got := kinds(profiles); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v, %v, want %v", got, err, want)
 			}
 		})
 	}
-	profiles, err := read(t, server.URL+"/debug/pprof", source.Want{Kinds: []exporter.Kind{exporter.KindGoroutine}})
+	profiles, err := read(t, server.URL+"/debug/pprof", exporter.KindGoroutine)
 	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindGoroutine}) {
 		t.Errorf("with Want.Kinds: %v, %v", got, err)
 	}
@@ -107,25 +114,25 @@ func TestCredentials(t *testing.T) {
 		t.Setenv("SPANPROF_USER", "ann")
 		t.Setenv("SPANPROF_PASSWORD", "pass-of-ann")
 		t.Setenv("SPANPROF_TENANT", "team")
-		if _, err := read(t, server.URL+"/there/debug/pprof/goroutine", source.Want{}); err != nil {
+		if _, err := read(t, server.URL+"/there/debug/pprof/goroutine"); err != nil {
 			t.Error(err)
 		}
 		want := "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:pass-of-ann"))
 		if got.Get("Authorization") != want || got.Get("X-Scope-OrgID") != "team" {
 			t.Errorf("header %v", got)
 		}
-		_, err := read(t, server.URL+"/refused/debug/pprof/goroutine", source.Want{})
+		_, err := read(t, server.URL+"/refused/debug/pprof/goroutine")
 		if err == nil || strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "second") || !strings.Contains(err.Error(), "401 Unauthorized: wrong: [redacted]") {
 			t.Errorf("refused: %v", err)
 		}
-		_, err = read(t, server.URL+"/away/debug/pprof/goroutine", source.Want{})
+		_, err = read(t, server.URL+"/away/debug/pprof/goroutine")
 		if err == nil || !strings.Contains(err.Error(), "redirects to "+other.URL+"/login, another server") {
 			t.Errorf("redirect to another host: %v", err)
 		}
 	})
 	t.Run("token", func(t *testing.T) {
 		t.Setenv("SPANPROF_TOKEN", "t0ken")
-		if _, err := read(t, server.URL+"/debug/pprof/goroutine", source.Want{}); err != nil || got.Get("Authorization") != "Bearer t0ken" {
+		if _, err := read(t, server.URL+"/debug/pprof/goroutine"); err != nil || got.Get("Authorization") != "Bearer t0ken" {
 			t.Errorf("%v, header %v", err, got)
 		}
 		t.Setenv("SPANPROF_USER", "ann")
@@ -152,7 +159,7 @@ func TestBadAnswers(t *testing.T) {
 			_, _ = w.Write([]byte("<html><head><title>Log in</title>"))
 		}, "but text (a page to log in?): Log in"},
 		"text":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("heap profile: 0: 0\nmore")) }, "heap profile: 0: 0"},
-		"binary":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte{0xff, 0}, 100)) }, "not a profile in pprof's format"},
+		"binary":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte{0xff, 0}, 100)) }, "not a profile in the pprof format"},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goroutine[:len(goroutine)/2]) }, "cut off"},
 		"other":     {pprof.Handler("heap").ServeHTTP, "is a heap profile, want goroutine"},
 		"503": {func(w http.ResponseWriter, _ *http.Request) {
@@ -173,7 +180,7 @@ func TestBadAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, test.handler)
 			address := server.URL + "/debug/pprof/goroutine"
-			_, err := read(t, address, source.Want{})
+			_, err := read(t, address)
 			if err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), test.want) || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%v, want %q", err, test.want)
 			}
@@ -188,7 +195,7 @@ func TestBadAnswers(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read(t, address, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), "refused") {
+		if _, err := read(t, address); err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -202,7 +209,7 @@ func TestBadAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Read(ctx, source.Want{}, func(error) { t.Error("skipped") }, nil); !errors.Is(err, context.Canceled) {
+		if err := s.Read(ctx, nil, func(error) { t.Error("skipped") }, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("Read that was cancelled: %v", err)
 		}
 	})

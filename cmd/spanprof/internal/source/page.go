@@ -47,14 +47,14 @@ func newPage(u *url.URL) (Source, error) {
 
 func (s *page) String() string { return s.address.String() }
 
-func (s *page) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+func (s *page) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.client.http.CloseIdleConnections()
 	queries, err := s.queries(ctx)
 	if err != nil {
 		return err
 	}
 	for _, q := range queries {
-		if len(want.Kinds) > 0 && !slices.Contains(want.Kinds, q.kind) {
+		if !wants(kinds, q.kind) {
 			continue
 		}
 		p, err := s.read(ctx, q)

@@ -30,7 +30,7 @@ type pprofSource struct {
 	address string
 	target  *Target
 	kinds   []exporter.Kind // none means all that the server has
-	measure time.Duration   // 0 leaves it to Want
+	measure time.Duration
 }
 
 func newPprofSource(u *url.URL) (Source, error) {
@@ -42,22 +42,21 @@ func newPprofSource(u *url.URL) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pprofSource{address: u.String(), target: target, kinds: kinds, measure: measure}, nil
+	return &pprofSource{address: u.String(), target: target, kinds: kinds, measure: cmp.Or(measure, defaultMeasure)}, nil
 }
 
 func (s *pprofSource) String() string { return s.address }
 
-func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+func (s *pprofSource) Read(ctx context.Context, wanted []exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.target.Close()
-	kinds, err := s.wanted(want)
+	kinds, err := s.wanted(wanted)
 	if err != nil {
 		return err
 	}
-	measure := wholeSeconds(cmp.Or(s.measure, want.Measure, defaultMeasure))
 	profiles, errs := make([]*Profile, len(kinds)), make([]error, len(kinds))
 	var all sync.WaitGroup
 	for i, kind := range kinds {
-		all.Go(func() { profiles[i], errs[i] = s.measured(ctx, kind, measure) })
+		all.Go(func() { profiles[i], errs[i] = s.measured(ctx, kind, s.measure) })
 	}
 	all.Wait()
 	if s.kinds == nil {
@@ -72,14 +71,14 @@ func (s *pprofSource) Read(ctx context.Context, want Want, skip func(error), eac
 }
 
 // wanted returns the kinds to measure.
-func (s *pprofSource) wanted(want Want) ([]exporter.Kind, error) {
+func (s *pprofSource) wanted(want []exporter.Kind) ([]exporter.Kind, error) {
 	kinds := slices.Clone(s.kinds)
 	if kinds == nil {
 		kinds = slices.Clone(TargetKinds)
 	}
-	kinds = slices.DeleteFunc(kinds, func(k exporter.Kind) bool { return len(want.Kinds) > 0 && !slices.Contains(want.Kinds, k) })
+	kinds = slices.DeleteFunc(kinds, func(k exporter.Kind) bool { return !wants(want, k) })
 	if len(kinds) == 0 {
-		return nil, fmt.Errorf("%s: such an address does not have the wanted kinds, %v", s.address, want.Kinds)
+		return nil, fmt.Errorf("%s: such an address does not have the wanted kinds, %v", s.address, want)
 	}
 	return kinds, nil
 }
@@ -151,9 +150,4 @@ func windowOf(kind exporter.Kind, p *profile.Profile) exporter.Window {
 		w.Start = time.Unix(0, p.TimeNanos)
 	}
 	return w
-}
-
-// wholeSeconds rounds up: the parameter of net/http/pprof has no fractions.
-func wholeSeconds(d time.Duration) time.Duration {
-	return (d + time.Second - 1).Truncate(time.Second)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
 )
 
 // maxProfiles bounds the profiles that one SOURCE has read, each a request or
@@ -83,16 +84,24 @@ func newPyroscope(u *url.URL) (Source, error) {
 
 func (s *pyroscope) String() string { return s.address }
 
-func (s *pyroscope) Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error {
+func (s *pyroscope) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.client.Close()
-	all, err := s.series(ctx, want)
+	all, err := s.series(ctx, kinds)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		p, err := s.read(ctx, one)
-		if err := pass(ctx, skip, each, p, err); err != nil {
+		parts, err := s.read(ctx, one)
+		if err := pass(ctx, skip, each, nil, err); err != nil {
 			return err
+		}
+		for _, p := range parts {
+			if !wants(kinds, p.Kind()) {
+				continue
+			}
+			if err := pass(ctx, skip, each, p, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 )
 
@@ -148,7 +147,7 @@ func TestPyroscope(t *testing.T) {
 	address := "pyroscope+" + server.URL + `/prefix?query={service_name="shop",}&from=now-1h&until=now-30m`
 	t.Setenv("SPANPROF_TENANT", "team")
 
-	profiles, err := read(t, address, source.Want{})
+	profiles, err := read(t, address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,20 +182,20 @@ func TestPyroscope(t *testing.T) {
 
 	for _, test := range []struct {
 		more, query string
-		want        source.Want
+		want        []exporter.Kind
 		requests    []string
 	}{
-		{"", typeCPU, source.Want{}, []string{
+		{"", typeCPU, nil, []string{
 			typeCPU + ` {service_name="shop",service_name="shop",pod="a"}`, typeCPU + ` {service_name="shop",service_name="shop",pod="b"}`,
 		}},
-		{"&by=zone", typeBlock, source.Want{Kinds: []exporter.Kind{exporter.KindBlock}}, []string{
+		{"&by=zone", typeBlock, []exporter.Kind{exporter.KindBlock}, []string{
 			typeBlock + ` {service_name="shop",service_name="shop",zone="za"}`, typeBlock + ` {service_name="shop",service_name="shop",zone="zb"}`,
 		}},
-		{"&by=", "", source.Want{Kinds: []exporter.Kind{exporter.KindBlock}}, []string{typeBlock + ` {service_name="shop",service_name="shop"}`}},
+		{"&by=", "", []exporter.Kind{exporter.KindBlock}, []string{typeBlock + ` {service_name="shop",service_name="shop"}`}},
 	} {
 		q.requests = nil
 		address := "pyroscope+" + server.URL + "/prefix?query=" + url.QueryEscape(test.query+`{service_name="shop"}`) + "&from=now-1h&until=now-30m" + test.more
-		if _, err := read(t, address, test.want); err != nil {
+		if _, err := read(t, address, test.want...); err != nil {
 			t.Error(err)
 		}
 		if !slices.Equal(q.requests, test.requests) {
@@ -207,22 +206,22 @@ func TestPyroscope(t *testing.T) {
 	for query, want := range map[string]string{
 		`{service_name="refused"}`:                                       "400 Bad Request to Series: the query time range exceeds the limit",
 		`{service_name="shop"}&by=node`:                                  "by=node: no profile",
-		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "none of the wanted profiles",
+		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "lacks the wanted profiles",
 	} {
 		address := "pyroscope+" + server.URL + "/prefix?from=now-1h&until=now-30m&query=" + query
-		if _, err := read(t, address, source.Want{}); err == nil || !strings.HasPrefix(err.Error(), "pyroscope+"+server.URL) || !strings.Contains(err.Error(), want) {
+		if _, err := read(t, address); err == nil || !strings.HasPrefix(err.Error(), "pyroscope+"+server.URL) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", query, err, want)
 		}
 	}
 	q.labels = []map[string]string{{"__profile_type__": typeCPU, "service_name": "empty"}}
-	if profiles, err := read(t, address, source.Want{}); err != nil || len(profiles) != 0 {
+	if profiles, err := read(t, address); err != nil || len(profiles) != 0 {
 		t.Errorf("series without samples: %d profiles, %v", len(profiles), err)
 	}
 	q.labels = nil
-	if _, err := read(t, address, source.Want{}); err == nil || !strings.Contains(err.Error(), "has no profiles of") {
+	if _, err := read(t, address); err == nil || !strings.Contains(err.Error(), "has no profiles of") {
 		t.Errorf("no series: %v", err)
 	}
-	if _, err := read(t, "pyroscope+"+server.URL+"?query={}", source.Want{}); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("another server: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 )
 
 // replicaLabels are the labels that tell replicas apart, unless a SOURCE names
@@ -29,12 +30,11 @@ var replicaLabels = []string{"service_instance_id", "k8s_pod_name", "pod", "inst
 type series struct {
 	service, label, replica string
 	group                   string // the types' name: process_cpu
-	kind                    exporter.Kind
-	types                   []string
+	types                   []querier.Type
 }
 
-// series asks which types of which replicas the server has.
-func (s *pyroscope) series(ctx context.Context, want Want) ([]series, error) {
+// series returns the types that the server has, by replica.
+func (s *pyroscope) series(ctx context.Context, kinds []exporter.Kind) ([]series, error) {
 	sets, err := s.client.Series(ctx, s.selector, append([]string{"__profile_type__", "service_name"}, s.by...), s.from, s.until)
 	if err != nil {
 		return nil, err
@@ -56,14 +56,13 @@ func (s *pyroscope) series(ctx context.Context, want Want) ([]series, error) {
 		if s.profileType != "" && profileType != s.profileType {
 			continue
 		}
-		group, sampleType, _ := strings.Cut(profileType, ":")
-		kind := kindOfType(group, sampleType)
-		if len(want.Kinds) > 0 && !slices.Contains(want.Kinds, kind) {
+		t, ok := querier.ParseType(profileType)
+		if !ok || !wants(kinds, exporter.Kind(t.Kind)) {
 			continue
 		}
-		one := series{service: set["service_name"], label: label, replica: set[label], group: group, kind: kind}
+		one := series{service: set["service_name"], label: label, replica: set[label], group: t.Group}
 		i := slices.IndexFunc(found, func(f series) bool {
-			return f.service == one.service && f.replica == one.replica && f.group == group && f.kind == kind
+			return f.service == one.service && f.replica == one.replica && f.group == t.Group
 		})
 		if i < 0 {
 			if len(found) == maxProfiles {
@@ -72,53 +71,30 @@ func (s *pyroscope) series(ctx context.Context, want Want) ([]series, error) {
 			i = len(found)
 			found = append(found, one)
 		}
-		if !slices.Contains(found[i].types, profileType) {
-			found[i].types = append(found[i].types, profileType)
+		if !slices.Contains(found[i].types, t) {
+			found[i].types = append(found[i].types, t)
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: the server has none of the wanted profiles of %s from %s until %s", s.client, s.selector, s.from.Format(time.RFC3339), s.until.Format(time.RFC3339))
+		return nil, fmt.Errorf("%s: the server lacks the wanted profiles of %s from %s until %s", s.client, s.selector, s.from.Format(time.RFC3339), s.until.Format(time.RFC3339))
 	}
 	slices.SortFunc(found, func(a, b series) int {
 		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.replica, b.replica), cmp.Compare(a.group, b.group))
 	})
 	for _, f := range found {
-		slices.SortFunc(f.types, func(a, b string) int { // samples before cpu, alloc before inuse, as in pprof
-			return cmp.Or(cmp.Compare(typeOrder(a), typeOrder(b)), cmp.Compare(a, b))
+		slices.SortFunc(f.types, func(a, b querier.Type) int { // alloc before inuse, as in pprof
+			if a.Sample != b.Sample && (a.Sample == "samples" || b.Sample == "samples") {
+				return cmp.Compare(b.Sample, a.Sample) // samples before cpu
+			}
+			return cmp.Compare(a.ID, b.ID)
 		})
 	}
 	return found, nil
 }
 
-// typeOrder puts counts before what is counted.
-func typeOrder(profileType string) int {
-	if strings.Contains(profileType, ":samples:") {
-		return 0
-	}
-	return 1
-}
-
-// kindOfType tells the kind by a profile type's name and the rest of it.
-func kindOfType(group, rest string) exporter.Kind {
-	switch group {
-	case "process_cpu":
-		return exporter.KindCPU
-	case "memory":
-		return exporter.KindHeap
-	case "goroutine", "goroutines":
-		return exporter.KindGoroutine
-	case "mutex", "block", "wall", "host":
-		return exporter.Kind(group)
-	}
-	if strings.HasPrefix(rest, "cpu:nanoseconds") {
-		return exporter.KindCPU
-	}
-	return KindUnknown
-}
-
-// read returns the merged profile of a series, with all its types; nil if it has
+// read returns the merged profile of a series with all its types, by kind; nil if it has
 // no samples. Live memory and goroutines are averages of the range.
-func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
+func (s *pyroscope) read(ctx context.Context, one series) ([]*Profile, error) {
 	matchers := []string{"service_name=" + strconv.Quote(one.service)}
 	if one.label != "" {
 		matchers = append(matchers, one.label+"="+strconv.Quote(one.replica))
@@ -126,17 +102,15 @@ func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
 	selector := narrowed(s.selector, matchers)
 	name := s.client.String() + " " + one.group + selector
 	parts := make([]*profile.Profile, 0, len(one.types))
-	for i, profileType := range one.types {
-		part, err := s.part(ctx, querier.Selector{Type: profileType, Labels: selector, From: s.from, Until: s.until})
+	for i, t := range one.types {
+		part, err := s.part(ctx, t, querier.Selector{Type: t.ID, Labels: selector, From: s.from, Until: s.until})
 		if err != nil {
 			return nil, fmt.Errorf("%s%s: %w", one.group, selector, err)
 		}
 		if part == nil {
 			continue // nothing in the range
 		}
-		if err := widen(part, one.types, i); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		widen(part, one.types, i)
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
@@ -146,16 +120,20 @@ func (s *pyroscope) read(ctx context.Context, one series) (*Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// The server gives the range as the time, and one version of it its end.
-	w := exporter.Window{Kind: one.kind, Start: s.from, Duration: s.until.Sub(s.from), Resource: one.resource()}
-	merged.TimeNanos, merged.DurationNanos = w.Start.UnixNano(), w.Duration.Nanoseconds()
-	return &Profile{Profile: exporter.NewParsedProfile(w, merged), Name: name, Replica: one.replica}, nil
+	// Servers return the start of the range as the time, or its end.
+	merged.TimeNanos, merged.DurationNanos = s.from.UnixNano(), s.until.Sub(s.from).Nanoseconds()
+	var all []*Profile
+	for _, part := range columns.Split(merged, one.group) {
+		w := exporter.Window{Kind: exporter.Kind(part.Kind), Start: s.from, Duration: s.until.Sub(s.from), Resource: one.resource()}
+		all = append(all, &Profile{Profile: exporter.NewParsedProfile(w, part.Profile), Name: name, Replica: one.replica})
+	}
+	return all, nil
 }
 
 // part returns the profile of one type; nil if it has no samples.
-func (s *pyroscope) part(ctx context.Context, of querier.Selector) (*profile.Profile, error) {
+func (s *pyroscope) part(ctx context.Context, t querier.Type, of querier.Selector) (*profile.Profile, error) {
 	part, err := s.client.MergeProfile(ctx, of)
-	if err != nil || part == nil || !isSnapshot(of.Type) {
+	if err != nil || part == nil || !t.Momentary() {
 		return part, err
 	}
 	// A point a second: profiles of several replicas that come at the same time count once.
@@ -167,17 +145,10 @@ func (s *pyroscope) part(ctx context.Context, of querier.Selector) (*profile.Pro
 	for _, one := range all {
 		n += len(one.Points)
 	}
-	if n > 1 { // the server adds up what is there at one moment and at the next
+	if n > 1 { // the server adds up the values of all moments
 		part.Scale(1 / float64(n))
 	}
 	return part, nil
-}
-
-// isSnapshot reports whether the values of a profile type are what is there at a
-// moment: live memory, and goroutines.
-func isSnapshot(profileType string) bool {
-	group, rest, _ := strings.Cut(profileType, ":")
-	return strings.HasPrefix(rest, "inuse_") || kindOfType(group, rest) == exporter.KindGoroutine
 }
 
 func (one series) resource() *resource.Resource {
@@ -201,15 +172,12 @@ func narrowed(selector string, matchers []string) string {
 	return "{" + strings.Join(matchers, ",") + "}"
 }
 
-// widen gives a profile of one type room for the others, whose i-th it is: the
-// server answers one type at a time, pprof files have all of a kind.
-func widen(p *profile.Profile, types []string, i int) error {
+// widen adds columns of the other types to a profile of the i-th type: the server returns
+// one type at a time, pprof files have all.
+func widen(p *profile.Profile, types []querier.Type, i int) {
 	p.SampleType = nil
-	for _, profileType := range types {
-		part := strings.Split(profileType, ":")
-		if len(part) != 5 {
-			return fmt.Errorf("%q is no profile type", profileType)
-		}
+	for _, t := range types {
+		part := strings.Split(t.ID, ":")
 		p.SampleType = append(p.SampleType, &profile.ValueType{Type: part[1], Unit: part[2]})
 		p.PeriodType = &profile.ValueType{Type: part[3], Unit: part[4]}
 	}
@@ -219,5 +187,4 @@ func widen(p *profile.Profile, types []string, i int) error {
 		value[i] = s.Value[0]
 		s.Value = value
 	}
-	return nil
 }

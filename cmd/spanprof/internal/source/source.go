@@ -20,7 +20,7 @@
 //
 // source.go reads the grammar, files.go (with directory.go), pprof.go, page.go and pyroscope.go are
 // the sources. client.go sends requests: bounded, with the credentials of the
-// environment. kind.go recognises kinds. target.go is a process with net/http/pprof, for
+// environment. target.go is a process with net/http/pprof, for
 // package record too, and recording.go what that writes beside profiles.
 package source
 
@@ -28,8 +28,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 )
@@ -49,6 +49,7 @@ const Usage = `A SOURCE is one of
                                k8s_pod_name, pod, instance, hostname, host_name
                                that the profiles have; an empty by= makes one of all.
                                view shows a whole server if there is no query
+A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
 from SPANPROF_USER and SPANPROF_PASSWORD or from SPANPROF_TOKEN, and the tenant
 of a Pyroscope from SPANPROF_TENANT. They go to every address of the command.
@@ -65,30 +66,26 @@ type Profile struct {
 	Replica string
 }
 
-// Want selects profiles.
-type Want struct {
-	// Kinds are the kinds wanted; none means all.
-	Kinds []exporter.Kind
-	// Measure is how long a process is measured that keeps no profiles, such as
-	// one with net/http/pprof.
-	Measure time.Duration
-}
-
 // Source is where profiles come from.
 type Source interface {
 	// String returns the source as it was written, without credentials.
 	String() string
-	// Read calls each with one profile after another. Profiles of a run are in the
-	// order of their times, if the source has times. A profile that cannot be read and
-	// an error of each end it with an error that names the profile. If skip is not nil,
-	// it is called for a profile that cannot be read, and the rest is read.
-	Read(ctx context.Context, want Want, skip func(error), each func(*Profile) error) error
+	// Read calls each with one profile of the kinds after another, of all kinds without
+	// any. Profiles of a run are in the order of their times, if the source has times. It
+	// calls skip for a profile that cannot be read, with an error that names the profile.
+	// An error of each ends it.
+	Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error
 }
 
-// pass calls each with a profile, and skip with an error, as Read does. Both may be nil.
+// wants reports whether a kind is one of kinds, or there are none.
+func wants(kinds []exporter.Kind, kind exporter.Kind) bool {
+	return len(kinds) == 0 || slices.Contains(kinds, kind)
+}
+
+// pass calls each with a profile, and skip with an error, as Read does. p may be nil.
 func pass(ctx context.Context, skip func(error), each func(*Profile) error, p *Profile, err error) error {
 	switch {
-	case err != nil && (skip == nil || ctx.Err() != nil):
+	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
 		skip(err)

@@ -15,14 +15,15 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/pgo"
 )
 
 // TargetKinds are the kinds that a process with net/http/pprof can have.
 var TargetKinds = []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine, exporter.KindMutex, exporter.KindBlock}
 
-// Cumulative reports whether net/http/pprof answers with what was counted since
-// the process began, of which a window is the difference of two answers.
+// Cumulative reports whether profiles of net/http/pprof count since the process began. A
+// window is then the difference of two answers.
 func Cumulative(kind exporter.Kind) bool {
 	return kind == exporter.KindHeap || kind == exporter.KindMutex || kind == exporter.KindBlock
 }
@@ -104,17 +105,20 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 	if err != nil {
 		return nil, t.client.decodeError(name, data, err)
 	}
-	if got := kindOf(parsed, name); got != kind {
-		return nil, fmt.Errorf("%s: the answer is a %s profile, want %s", name, got, kind)
+	parts := columns.Split(parsed, name)
+	for _, part := range parts {
+		if part.Kind == string(kind) {
+			return &Raw{Data: data, Parsed: part.Profile}, nil
+		}
 	}
-	return &Raw{Data: data, Parsed: parsed}, nil
+	return nil, fmt.Errorf("%s: the answer is a %s profile, want %s", name, parts[0].Kind, kind)
 }
 
 // Close frees the connections.
 func (t *Target) Close() { t.client.http.CloseIdleConnections() }
 
-// parsePprof reads an address under /debug/pprof/: which kinds it means, and for
-// how long to measure; 0 if it does not say.
+// parsePprof returns the kinds of an address under /debug/pprof/, nil for all, and how long to
+// measure, 0 if unknown.
 func parsePprof(u *url.URL) (kinds []exporter.Kind, measure time.Duration, err error) {
 	_, name, _ := strings.Cut(u.Path+"/", pprofPath+"/")
 	switch name = strings.Trim(name, "/"); name {

@@ -1,0 +1,171 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package querier
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// transport answers requests without a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func newClient(t *testing.T, f transport) *Client {
+	t.Helper()
+	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, func(string) string { return "" }, 1<<20, "ask for less")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.http = &http.Client{Transport: f}
+	return c
+}
+
+func answer(status int, contentType, body string) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func series(ctx context.Context, c *Client) error {
+	_, err := c.Series(ctx, "", nil, time.Unix(1, 0), time.Unix(2, 0))
+	return err
+}
+
+// At most eight calls are open. The others wait, until their context ends.
+func TestCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open atomic.Int64
+		release := make(chan struct{})
+		c := newClient(t, func(*http.Request) (*http.Response, error) {
+			open.Add(1)
+			<-release
+			return answer(200, asJSON, "{}"), nil
+		})
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if err := series(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := open.Load(); n != 8 {
+			t.Errorf("%d calls are open, want 8", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := series(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a call that waits: %v", err)
+		}
+		release <- struct{}{}
+		synctest.Wait()
+		if n := open.Load(); n != 9 {
+			t.Errorf("%d calls after one ended, want 9", n)
+		}
+		for range 19 {
+			release <- struct{}{}
+		}
+		all.Wait()
+	})
+}
+
+// A call ends after 30 s, with a reason.
+func TestCallTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		start := time.Now()
+		err := series(t.Context(), c)
+		if err == nil || !strings.Contains(err.Error(), "Series: no answer within 30s: ask for less time") || time.Since(start) != 30*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// An answer may have maxBytes, and not one more. Errors are read up to 16 KiB.
+func TestBytes(t *testing.T) {
+	for n, want := range map[int]string{1 << 20: "", 1<<20 + 1: "http://pyroscope: Series: the answer has more than 1 MiB: ask for less"} {
+		c := newClient(t, func(*http.Request) (*http.Response, error) {
+			return answer(200, asJSON, "{}"+strings.Repeat(" ", n-2)), nil
+		})
+		if err := series(t.Context(), c); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%d bytes: got %v, want %q", n, err, want)
+		}
+	}
+	body := strings.NewReader(strings.Repeat("x", 1<<20))
+	c := newClient(t, func(*http.Request) (*http.Response, error) {
+		refusal := answer(500, "text/plain", "")
+		refusal.Body = io.NopCloser(body)
+		return refusal, nil
+	})
+	if err := series(t.Context(), c); err == nil || body.Len() != 1<<20-16<<10 {
+		t.Errorf("%d bytes of an error are left: %v", body.Len(), err)
+	}
+}
+
+// An answer of another form is refused.
+func TestContentType(t *testing.T) {
+	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asProto, "{}"), nil })
+	if err := series(t.Context(), c); err == nil || !strings.Contains(err.Error(), `the answer is "application/proto"`) {
+		t.Error(err)
+	}
+}
+
+func TestIsUnimplemented(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{&Error{Code: "unimplemented", Status: "501 Not Implemented"}, true},
+		{&Error{Status: "404 Not Found"}, true},
+		{&Error{Code: "not_found", Status: "404 Not Found"}, false},
+		{&Error{Status: "500 Internal Server Error"}, false},
+		{io.EOF, false},
+	} {
+		if got := IsUnimplemented(test.err); got != test.want {
+			t.Errorf("%v: got %v", test.err, got)
+		}
+	}
+}
+
+func TestParseType(t *testing.T) {
+	for id, want := range map[string]Type{
+		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Group: "process_cpu", Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
+		"process_cpu:samples:count:cpu:nanoseconds":             {Group: "process_cpu", Kind: "cpu", Sample: "samples", Unit: "count"},
+		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Group: "process_cpu", Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
+		"process_cpu:exceptions:count::":                        {Group: "process_cpu", Kind: "cpu", Sample: "exceptions", Unit: "count"},
+		"wall:samples:count:wall:nanoseconds":                   {Group: "wall", Kind: "wall", Sample: "samples", Unit: "count"},
+		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Group: "host", Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
+		"memory:inuse_space:bytes:space:bytes":                  {Group: "memory", Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
+		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Group: "memory", Kind: "heap", Sample: "alloc_space", Unit: "bytes"},
+		"goroutines:goroutine:count:goroutine:count":            {Group: "goroutines", Kind: "goroutine", Sample: "goroutine", Unit: "count"},
+		"mutex:contentions:count:contentions:count":             {Group: "mutex", Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"block_duration:block_duration:lock_nanoseconds:x:y":    {Group: "block_duration", Kind: "block", Sample: "delay", Unit: "nanoseconds"},
+		"mutex_count:mutex_count:lock_samples:lock:lock_sample": {Group: "mutex_count", Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"shop:cache_misses:count:x:y":                           {Group: "shop", Kind: "other_cache_misses", Sample: "cache_misses", Unit: "count"},
+	} {
+		want.ID = id
+		if got, ok := ParseType(id); !ok || got != want {
+			t.Errorf("%s: got %+v, want %+v", id, got, want)
+		}
+		if got, _ := ParseType(id); got.Momentary() != (want.Sample == "inuse_space" || want.Kind == "goroutine") {
+			t.Errorf("%s: momentary %v", id, got.Momentary())
+		}
+	}
+	if got, ok := ParseType("process_cpu:cpu:nanoseconds:cpu"); ok {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,241 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+)
+
+// fewSamples is the mean number of samples in a unit, over both sides, below which a
+// function is not tested: below it the logarithm of a count is far from normal. It does
+// not depend on how the sides differ, and so does not favour what differs by chance.
+const fewSamples = 10
+
+// nearlyAll is the part of a function's total from which on its self time is the same
+// thing.
+const nearlyAll = 0.98
+
+// Compare compares two sides. CPU time is divided by per; "" is requests if both
+// sides have a number of them, seconds if all windows have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
+func Compare(before, after *Side, per Per) (*Result, error) {
+	per = cmp.Or(per, perOf(before, after))
+	r := &Result{Per: per, Unit: unitOf(before, after, per), Heap: compareHeap(&before.heap, &after.heap)}
+	var sides [2][]unit
+	for i, s := range []*Side{before, after} {
+		size := &[]*Size{&r.Before, &r.After}[i]
+		list, leftOut := units(s, r.Unit, per)
+		**size = Size{Runs: len(s.runs), Windows: s.windows(), Units: len(list), LeftOut: leftOut}
+		for _, u := range list {
+			(*size).Samples += u.samples
+		}
+		sides[i] = list
+	}
+	if r.Before.Runs+r.After.Runs == 0 && len(r.Heap) > 0 {
+		return r, nil
+	}
+	for i, size := range []Size{r.Before, r.After} {
+		side := []string{"before", "after"}[i]
+		switch {
+		case size.Runs == 0:
+			return nil, errors.New("compare: " + side + " has no CPU profile")
+		case size.Units == 0:
+			return nil, errors.New("compare: no profile of " + side + " has a number of " + string(per) + "s to divide by")
+		case size.Samples == 0:
+			return nil, errors.New("compare: the profiles of side " + side + " have no sample that meets the conditions asked for")
+		}
+	}
+	if min(r.Before.Units, r.After.Units) < enough {
+		r.Unit = UnitNone
+	}
+	c := newComparison(sides[0], sides[1])
+	if c.all.total == 0 {
+		return nil, errors.New("compare: the samples of both sides have no CPU time")
+	}
+	c.fill(r)
+	return r, nil
+}
+
+// comparison is two lists of units.
+type comparison struct {
+	before, after []unit
+	all           sums    // of both sides
+	work          float64 // of a unit, on average
+	sample        float64 // the nanoseconds of a sample
+}
+
+func newComparison(before, after []unit) *comparison {
+	c := &comparison{before: before, after: after, all: newSums()}
+	samples := 0.0
+	for _, u := range slices.Concat(before, after) {
+		c.all.add(u.sums)
+		samples += u.samples
+		c.work += u.work / float64(len(before)+len(after))
+	}
+	c.sample = c.all.total / samples
+	return c
+}
+
+// measure reads one value of a unit.
+type measure func(sums) float64
+
+func total(s sums) float64 { return s.total }
+
+func totalOf(name string) measure { return func(s sums) float64 { return s.functions[name].total } }
+
+func selfOf(name string) measure { return func(s sums) float64 { return s.functions[name].self } }
+
+// testable reports whether there are enough samples for a test.
+func (c *comparison) testable(ns float64) bool {
+	return ns/c.sample >= fewSamples*float64(len(c.before)+len(c.after))
+}
+
+// fill writes what moved to r.
+func (c *comparison) fill(r *Result) {
+	tested := r.Unit != UnitNone
+	r.Total, _ = c.change(total)
+	var (
+		changes []*Change // that are tested, with
+		pairs   []pair
+		parts   []pair // that share no sample
+	)
+	part := func(m measure) {
+		_, p := c.change(m)
+		parts = append(parts, p)
+	}
+	test := func(change *Change, m measure) {
+		var p pair
+		*change, p = c.change(m)
+		if tested {
+			changes, pairs = append(changes, change), append(pairs, p)
+		}
+	}
+	few := map[string]bool{}
+	r.Functions = make([]Function, 0, len(c.all.functions)+1)
+	for name, all := range c.all.functions {
+		r.Functions = append(r.Functions, Function{Name: name})
+		f := &r.Functions[len(r.Functions)-1] // there is room for all
+		f.Total, _ = c.change(totalOf(name))
+		f.Self, _ = c.change(selfOf(name))
+		if c.testable(all.total) {
+			test(&f.Total, totalOf(name))
+		}
+		if !c.testable(all.self) {
+			few[name] = true
+			continue
+		}
+		part(selfOf(name))
+		if all.self < nearlyAll*all.total {
+			test(&f.Self, selfOf(name))
+		}
+	}
+	rest := func(s sums) float64 {
+		sum := 0.0
+		for name := range few {
+			sum += s.functions[name].self
+		}
+		return sum
+	}
+	if c.testable(rest(c.all)) {
+		r.Functions = append(r.Functions, Function{Name: Others})
+		f := &r.Functions[len(r.Functions)-1]
+		f.Self, _ = c.change(rest)
+		test(&f.Total, rest)
+		part(rest)
+	}
+	if tested {
+		c.test(r, changes, pairs, parts)
+	}
+	r.summarize()
+	slices.SortFunc(r.Functions, func(a, b Function) int {
+		return cmp.Or(compareBool(b.Moved, a.Moved), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// test tests the total by itself, and the functions together.
+func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
+	r.Tests = len(changes)
+	_, all := c.change(total)
+	if r.Per != PerShare {
+		s := prior{}.welch(all)
+		r.Total.Test = s.test(s.p(), s.p(), 1)
+	}
+	common := newPrior(pairs, parts)
+	statistics, p := make([]statistic, len(pairs)), make([]float64, len(pairs))
+	for i := range pairs {
+		statistics[i] = common.welch(pairs[i])
+		p[i] = statistics[i].p()
+	}
+	for i, q := range adjusted(p) {
+		changes[i].Test = statistics[i].test(p[i], q, len(p))
+	}
+}
+
+// change compares one value.
+func (c *comparison) change(m measure) (Change, pair) {
+	v := m(c.all)
+	before, b := c.side(c.before, m, v)
+	after, a := c.side(c.after, m, v)
+	return Change{Before: before, After: after, Ratio: math.Exp(a.mean - b.mean)}, pair{b, a}
+}
+
+// side returns the mean of a value on one side, and the moments of its logarithm. all is
+// the value of both sides.
+func (c *comparison) side(units []unit, m measure, all float64) (float64, moments) {
+	n := float64(len(units))
+	sum, counting, logs := 0.0, 0.0, make([]float64, len(units))
+	for i, u := range units {
+		v := m(u.sums)
+		sum += v / u.work / n
+		// Half a sample more in a unit of mean work: zero has no logarithm.
+		logs[i] = math.Log(v/u.work + c.sample/2/c.work)
+		counting += c.work / u.work / n
+	}
+	y := momentsOf(logs)
+	y.samples = all / c.sample / float64(len(c.before)+len(c.after))
+	y.counting = counting * (1 - min(1, all/c.all.total)) / y.samples
+	return sum, y
+}
+
+// summarize sets what follows from the tests of the functions.
+func (r *Result) summarize() {
+	var detectable []float64
+	for i := range r.Functions {
+		f := &r.Functions[i]
+		f.Moved = f.Total.Moved() || f.Self.Moved()
+		t := cmp.Or(f.Total.Test, f.Self.Test)
+		if t == nil {
+			continue
+		}
+		r.Tested++
+		detectable = append(detectable, t.Detectable)
+		if r.Detectable == nil || t.Detectable < r.Detectable.Ratio {
+			r.Detectable = &Detectable{Function: f.Name, Ratio: t.Detectable}
+		}
+	}
+	if r.Detectable != nil {
+		slices.Sort(detectable)
+		r.Detectable.Median = detectable[len(detectable)/2]
+	}
+}
+
+// size is how much CPU time a function differs.
+func (f Function) size() float64 {
+	if f.Self.Moved() && !f.Total.Moved() {
+		return math.Abs(f.Self.After - f.Self.Before)
+	}
+	return math.Abs(f.Total.After - f.Total.Before)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

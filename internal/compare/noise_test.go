@@ -1,0 +1,118 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spanprof/spanprof/internal/compare"
+)
+
+// Nothing moved between two sides of the same program: at most 5 % of comparisons may
+// claim that anything did.
+func TestNothingMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
+	for _, runs := range []int{3, 5} {
+		p := program{rand.New(rand.NewPCG(1, uint64(runs))), 2500}
+		const comparisons = 150
+		false_, flagged, tested := 0, 0, 0
+		for range comparisons {
+			r := result(t, p.side(t, runs, "", 0), p.side(t, runs, "", 0), "")
+			n := moved(r)
+			if n > 0 {
+				false_++
+			}
+			flagged += n
+			tested += r.Tested
+		}
+		t.Logf("%d runs a side: %d of %d comparisons, %d of %d functions", runs, false_, comparisons, flagged, tested)
+		if limit := comparisons * 9 / 100; false_ > limit { // 5 %, and two standard deviations
+			t.Errorf("%d runs a side: %d of %d comparisons claim that something moved, want at most %d", runs, false_, comparisons, limit)
+		}
+		if flagged*100 > tested {
+			t.Errorf("%d runs a side: %d of %d functions flagged, want at most 1 %%", runs, flagged, tested)
+		}
+	}
+}
+
+// One function takes a fifth more: that is found, and of all that is claimed 5 % are
+// false. Its callers move too.
+func TestOneFunctionMoved(t *testing.T) {
+	for _, test := range []struct {
+		runs  int
+		by    float64
+		least int // of 50
+	}{
+		{5, 0.2, 48},
+		{3, 0.3, 45},
+	} {
+		p := program{rand.New(rand.NewPCG(2, uint64(test.runs))), 8000}
+		const comparisons = 50
+		found, covered, falseShare := 0, 0, 0.0
+		for range comparisons {
+			r := result(t, p.side(t, test.runs, "", 0), p.side(t, test.runs, "f00", test.by), "")
+			f := function(t, r, "f00")
+			if f.Moved {
+				found++
+			}
+			if f.Total.Test.Low <= 1+test.by && f.Total.Test.High >= 1+test.by {
+				covered++
+			}
+			wrong := 0
+			for _, f := range r.Functions {
+				if f.Moved && f.Name != "f00" && f.Name != "handler0" && f.Name != "main" {
+					wrong++
+				}
+			}
+			falseShare += float64(wrong) / float64(max(1, moved(r))) / comparisons
+		}
+		t.Logf("%d runs a side: found %d, %.1f%% of claims false, the interval has the truth %d times", test.runs, found, 100*falseShare, covered)
+		if found < test.least {
+			t.Errorf("%d runs a side: %+.0f%% found in %d of %d, want %d", test.runs, 100*test.by, found, comparisons, test.least)
+		}
+		if falseShare > 0.08 {
+			t.Errorf("%d runs a side: %.1f%% of claims are false, want 5 %%", test.runs, 100*falseShare)
+		}
+		if covered < comparisons*9/10 {
+			t.Errorf("%d runs a side: the 95 %% interval has the true ratio in %d of %d", test.runs, covered, comparisons)
+		}
+	}
+}
+
+// A change of the size of Detectable is found about 8 times of 10.
+func TestDetectable(t *testing.T) {
+	p := program{rand.New(rand.NewPCG(3, 1)), 4000}
+	sum := 0.0
+	const n = 60
+	for range n {
+		r := result(t, p.side(t, 4, "", 0), p.side(t, 4, "", 0), "")
+		sum += function(t, r, "f00").Total.Test.Detectable - 1
+		if r.Detectable == nil || r.Detectable.Ratio <= 1 || r.Detectable.Median < r.Detectable.Ratio {
+			t.Fatalf("detectable: %+v", r.Detectable)
+		}
+	}
+	found := 0
+	for range n {
+		if function(t, result(t, p.side(t, 4, "", 0), p.side(t, 4, "f00", sum/n), ""), "f00").Moved {
+			found++
+		}
+	}
+	t.Logf("%+.1f%% is found %d times", 100*sum/n, found)
+	if found < 36 || found > 58 {
+		t.Errorf("%+.1f%% is found in %d of %d comparisons, want about 80", 100*sum/n, found, n)
+	}
+}
+
+func moved(r *compare.Result) int {
+	n := 0
+	for _, f := range r.Functions {
+		if f.Moved {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,136 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+// Unit is what was repeated on each side, to distinguish noise from change.
+type Unit string
+
+// The units, the best first.
+const (
+	// UnitRun is the run of a process, or a replica: at least three a side.
+	UnitRun Unit = "run"
+	// UnitWindow is a profile, where there are fewer runs and at least three
+	// profiles a side. How much two runs of one binary differ is then not known: a
+	// function that moved may have moved by the restart.
+	UnitWindow Unit = "window"
+	// UnitNone means that nothing was repeated, and so nothing is tested.
+	UnitNone Unit = "none"
+)
+
+// Per is what CPU time is divided by.
+type Per string
+
+// What CPU time can be divided by.
+const (
+	// PerRequest is a request, or what else the numbers of SetWork count.
+	PerRequest Per = "request"
+	// PerSpan is a span that has samples. Short spans often have none: if spans
+	// become shorter, fewer of them have samples, and those cost more each.
+	PerSpan Per = "span"
+	// PerSecond is a second of time, which compares versions under equal load.
+	PerSecond Per = "second"
+	// PerShare makes CPU time a share of all that is selected. If one function
+	// takes more, the share of the others falls.
+	PerShare Per = "share"
+)
+
+// Result is what moved between two sides.
+type Result struct {
+	Unit Unit `json:"unit"`
+	Per  Per  `json:"per"`
+	// Before and After are the two sides.
+	Before Size `json:"before"`
+	After  Size `json:"after"`
+	// Total is all CPU time that is selected. Its test is not one of the functions'
+	// tests: its Q is its P.
+	Total Change `json:"total"`
+	// Functions are those that moved, then the others, each by how much CPU time
+	// they differ.
+	Functions []Function `json:"functions"`
+	// Tested is the number of functions with a test, Tests the number of tests of
+	// them: by Total, by Self, or both.
+	Tested int `json:"tested"`
+	Tests  int `json:"tests"`
+	// Detectable is what a comparison of as many units with this noise can find;
+	// nil where nothing is tested.
+	Detectable *Detectable `json:"detectable,omitempty"`
+	// Heap has the memory, which is not tested.
+	Heap []Heap `json:"heap,omitempty"`
+}
+
+// Detectable is the smallest ratio above 1 that would be found in 8 of 10 comparisons.
+type Detectable struct {
+	// Function is the one in which the smallest is found, Ratio that ratio.
+	Function string  `json:"function"`
+	Ratio    float64 `json:"ratio"`
+	// Median is the ratio for the median function that is tested.
+	Median float64 `json:"median"`
+}
+
+// Size is the amount of data of a side.
+type Size struct {
+	Runs    int `json:"runs"`
+	Windows int `json:"windows"`
+	// Units is the number of runs or windows compared. LeftOut counts units without work
+	// to divide by.
+	Units   int     `json:"units"`
+	LeftOut int     `json:"leftOut,omitempty"`
+	Samples float64 `json:"samples"`
+}
+
+// Function is how one function moved.
+type Function struct {
+	Name string `json:"name"`
+	// Total is the function with what it calls, Self without. Where nearly all is
+	// Self, only Total is tested.
+	Total Change `json:"total"`
+	Self  Change `json:"self"`
+	// Moved is set if one of the two moved beyond noise.
+	Moved bool `json:"moved"`
+}
+
+// Others is the row with the self time of all functions with too few samples for a test.
+const Others = "(others)"
+
+// Change is a value on both sides.
+type Change struct {
+	// Before and After are the means: nanoseconds of CPU per request, span or
+	// second, or a share from 0 to 1; of the heap bytes.
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	// Ratio is After to Before. For CPU it is by the mean of the logarithms, with half a
+	// sample added to each run: so a new function has a ratio. It is 0 for new memory.
+	Ratio float64 `json:"ratio"`
+	// Test is nil where nothing is tested: there are too few samples or units.
+	Test *Test `json:"test,omitempty"`
+}
+
+// Moved reports whether a change is beyond noise.
+func (c Change) Moved() bool { return c.Test != nil && c.Test.Moved }
+
+// Test is whether a change is beyond noise.
+type Test struct {
+	// Low and High are the ends of the 95 % interval of the ratio.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// P is the probability of a difference of this size without a change. Q is the same
+	// for all functions together: 5 % of the functions with a Q of at most 5 % have not
+	// moved.
+	P float64 `json:"p"`
+	Q float64 `json:"q"`
+	// Moved is Q at most 5 %.
+	Moved bool `json:"moved"`
+	// Detectable is the smallest ratio above 1 that 8 of 10 comparisons would find. They
+	// have as many units and this noise, and nothing else moved.
+	Detectable float64 `json:"detectable"`
+}
+
+// Heap is one type of memory samples. Nothing is tested.
+type Heap struct {
+	// Type is inuse_space, in bytes at the end of a window, or alloc_space, in
+	// bytes a second.
+	Type      string     `json:"type"`
+	Total     Change     `json:"total"`
+	Functions []Function `json:"functions"`
+}

@@ -1,0 +1,202 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
+	"github.com/spanprof/spanprof/internal/labelkey"
+)
+
+// Selection selects samples of CPU profiles. The zero value selects all.
+type Selection struct {
+	// Span is the value of the label span_name.
+	Span string
+	// Focus selects the samples that have a matching function on their stack.
+	Focus *regexp.Regexp
+}
+
+// Side is the profiles of one of the two versions that are compared. It is not safe for
+// concurrent use.
+type Side struct {
+	selection Selection
+	runs      []*run
+	heap      heap
+}
+
+// run is one run of a process, or one replica.
+type run struct {
+	name string
+	work float64 // requests that it served, 0 if that is not known
+	// windows are at most maxWindows.
+	windows []window
+}
+
+// maxWindows bounds the memory for a run: with more, neighbours are added up.
+const maxWindows = 128
+
+// window is a CPU profile, or several in a row.
+type window struct {
+	sums
+	samples float64
+	seconds float64 // 0 if that is not known
+	spans   int     // that have samples
+}
+
+// NewSide returns a side without profiles.
+func NewSide(s Selection) *Side { return &Side{selection: s} }
+
+// Runs returns the names of the runs that have CPU profiles, in the order in which they
+// came.
+func (s *Side) Runs() []string {
+	names := make([]string, len(s.runs))
+	for i, r := range s.runs {
+		names[i] = r.name
+	}
+	return names
+}
+
+// Add adds a profile of CPU or of the heap to the run of a process with this name. Other kinds are an error, as are a profile that cannot be parsed and values
+// of CPU below zero.
+func (s *Side) Add(name string, p *exporter.Profile) error {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	switch p.Kind() {
+	case exporter.KindCPU:
+		return s.addCPU(name, p, parsed)
+	case exporter.KindHeap:
+		return s.heap.add(name, p.Duration(), parsed)
+	}
+	return fmt.Errorf("compare: a %s profile: only cpu and heap can be compared", p.Kind())
+}
+
+// SetWork sets the number of requests, or units of other work, of each run, in the order of
+// Runs. One number stands for every run. Other counts, and numbers that are not
+// positive, are an error.
+func (s *Side) SetWork(work ...float64) error {
+	if len(work) != 1 && len(work) != len(s.runs) {
+		return fmt.Errorf("compare: %d amounts of work for %d runs: give one, or one for each", len(work), len(s.runs))
+	}
+	for i, r := range s.runs {
+		w := work[min(i, len(work)-1)]
+		if !(w > 0) {
+			return fmt.Errorf("compare: an amount of work of %v: give a positive number", w)
+		}
+		r.work = w
+	}
+	return nil
+}
+
+func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile) error {
+	for _, part := range columns.Split(parsed, "") {
+		if part.Kind == columns.CPU {
+			parsed = part.Profile
+		}
+	}
+	value, err := newValue(parsed)
+	if err != nil {
+		return err
+	}
+	for _, sample := range parsed.Sample {
+		if ns, count := value.of(sample); ns < 0 || count < 0 {
+			return errors.New("compare: a CPU profile with values below zero: is it a difference already?")
+		}
+	}
+	at := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
+	if at < 0 {
+		at = len(s.runs)
+		s.runs = append(s.runs, &run{name: name})
+	}
+	sum, spans := newSummer(), map[string]bool{}
+	samples := 0.0
+	for _, sample := range parsed.Sample {
+		if !s.selects(sum, sample) {
+			continue
+		}
+		ns, count := value.of(sample)
+		sum.sample(sample.Location, ns)
+		samples += count
+		for _, id := range sample.Label[labelkey.SpanID] {
+			spans[id] = true
+		}
+	}
+	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds(), len(spans)})
+	return nil
+}
+
+func (s *Side) selects(sum *summer, sample *profile.Sample) bool {
+	if s.selection.Span != "" && !slices.Contains(sample.Label[labelkey.SpanName], s.selection.Span) {
+		return false
+	}
+	return s.selection.Focus == nil || slices.ContainsFunc(sample.Location, func(loc *profile.Location) bool {
+		return slices.ContainsFunc(sum.namesOf(loc), s.selection.Focus.MatchString)
+	})
+}
+
+func (r *run) add(w window) {
+	r.windows = append(r.windows, w)
+	if len(r.windows) < maxWindows {
+		return
+	}
+	half := r.windows[:0]
+	for pair := range slices.Chunk(r.windows, 2) {
+		half = append(half, joined(pair))
+	}
+	clear(r.windows[len(half):])
+	r.windows = half
+}
+
+// joined returns windows as one.
+func joined(windows []window) window {
+	all := window{sums: newSums()}
+	known := true
+	for _, w := range windows {
+		all.add(w.sums)
+		all.samples += w.samples
+		all.seconds += w.seconds
+		all.spans += w.spans
+		known = known && w.seconds > 0
+	}
+	if !known {
+		all.seconds = 0
+	}
+	return all
+}
+
+// value reads CPU time and number of samples. count is -1 if only the period is known.
+type value struct {
+	time, count int // columns
+	period      float64
+}
+
+func newValue(p *profile.Profile) (value, error) {
+	v := value{columns.Index(p, columns.CPU), columns.Index(p, "samples"), 0}
+	if p.PeriodType != nil && p.PeriodType.Unit == "nanoseconds" {
+		v.period = float64(p.Period)
+	}
+	switch {
+	case v.time < 0:
+		return v, errors.New("compare: a CPU profile without CPU time")
+	case v.count < 0 && v.period <= 0:
+		return v, errors.New("compare: a CPU profile without a number of samples or a period")
+	}
+	return v, nil
+}
+
+func (v value) of(s *profile.Sample) (ns, samples float64) {
+	ns = float64(s.Value[v.time])
+	if v.count < 0 {
+		return ns, ns / v.period
+	}
+	return ns, float64(s.Value[v.count])
+}

@@ -1,0 +1,250 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
+)
+
+// sideOf returns a side with a profile of ten seconds for each run.
+func sideOf(t *testing.T, s compare.Selection, runs int, make func(c *cpu)) *compare.Side {
+	t.Helper()
+	side := compare.NewSide(s)
+	for i := range runs {
+		c := newCPU()
+		make(c)
+		add(t, side, strconv.Itoa(i), c.of(exporter.KindCPU, 10*time.Second))
+	}
+	return side
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*math.Abs(want) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestRecursionCountsOnce(t *testing.T) {
+	s := sideOf(t, compare.Selection{}, 1, func(c *cpu) { c.add("main > walk > walk > walk", 50) })
+	walk := function(t, result(t, s, s, ""), "walk")
+	near(t, "total", walk.Total.Before, 50*1e7/10)
+	near(t, "self", walk.Self.Before, 50*1e7/10)
+}
+
+// Where the runtime interrupts a function is the function's.
+func TestInterruptedFunction(t *testing.T) {
+	s := sideOf(t, compare.Selection{}, 1, func(c *cpu) { c.add("main > loop > runtime.asyncPreempt", 50) })
+	r := result(t, s, s, "")
+	near(t, "self", function(t, r, "loop").Self.Before, 50*1e7/10)
+	if len(r.Functions) != 2 {
+		t.Errorf("functions: %+v", r.Functions)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	samples := func(c *cpu) {
+		c.add("main > cart > price", 30, "span_name", "GET /cart", "span_id", "1")
+		c.add("main > cart > price", 20, "span_name", "GET /cart", "span_id", "2")
+		c.add("main > item > load", 40, "span_name", "GET /item", "span_id", "3")
+		c.add("gc", 10)
+	}
+	for _, test := range []struct {
+		selection compare.Selection
+		per       compare.Per
+		want      float64
+	}{
+		{compare.Selection{}, compare.PerSecond, 100 * 1e7 / 10},
+		{compare.Selection{Span: "GET /cart"}, compare.PerSecond, 50 * 1e7 / 10},
+		{compare.Selection{Span: "GET /cart"}, compare.PerSpan, 25 * 1e7},
+		{compare.Selection{Focus: regexp.MustCompile("^item$")}, compare.PerSecond, 40 * 1e7 / 10},
+		{compare.Selection{}, compare.PerShare, 1},
+	} {
+		s := sideOf(t, test.selection, 3, samples)
+		near(t, fmt.Sprintf("total of %+v per %s", test.selection, test.per), result(t, s, s, test.per).Total.Before, test.want)
+	}
+	s := sideOf(t, compare.Selection{Span: "GET /none"}, 3, samples)
+	if _, err := compare.Compare(s, s, ""); err == nil || !strings.Contains(err.Error(), "no sample that meets the conditions") {
+		t.Errorf("a span that is not there: error %v", err)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	one := func(c *cpu) { c.add("main > work", 500) }
+	windows := compare.NewSide(compare.Selection{})
+	for range 300 { // more than are kept
+		add(t, windows, "a", profileOf(400, 100))
+	}
+	for _, test := range []struct {
+		name          string
+		before, after *compare.Side
+		unit          compare.Unit
+	}{
+		{"three runs", sideOf(t, compare.Selection{}, 3, one), sideOf(t, compare.Selection{}, 4, one), compare.UnitRun},
+		{"two runs", sideOf(t, compare.Selection{}, 2, one), sideOf(t, compare.Selection{}, 4, one), compare.UnitNone},
+		{"one run of many profiles", windows, sideOf(t, compare.Selection{}, 3, one), compare.UnitWindow},
+	} {
+		r := result(t, test.before, test.after, "")
+		if r.Unit != test.unit {
+			t.Errorf("%s: unit %s, want %s", test.name, r.Unit, test.unit)
+		}
+		if tested := function(t, r, "main").Total.Test != nil; tested != (test.unit != compare.UnitNone) {
+			t.Errorf("%s: tested %v", test.name, tested)
+		}
+	}
+	near(t, "samples of windows that are joined", result(t, windows, windows, "").Before.Samples, 300*500)
+}
+
+// Requests come before seconds, and seconds before shares.
+func TestPer(t *testing.T) {
+	samples := func(c *cpu) { c.add("main > work", 500) }
+	s := sideOf(t, compare.Selection{}, 3, samples)
+	if per := result(t, s, s, "").Per; per != compare.PerSecond {
+		t.Errorf("per %s", per)
+	}
+	for _, bad := range [][]float64{{}, {1, 2}, {0}, {-1}, {math.NaN()}} {
+		if err := s.SetWork(bad...); err == nil {
+			t.Errorf("SetWork(%v): no error", bad)
+		}
+	}
+	if err := s.SetWork(100, 200, 400); err != nil {
+		t.Fatal(err)
+	}
+	r := result(t, s, s, "")
+	near(t, "total", r.Total.Before, 5e9*(1.0/100+1.0/200+1.0/400)/3)
+	if r.Per != compare.PerRequest {
+		t.Errorf("per %s", r.Per)
+	}
+	snapshot := compare.NewSide(compare.Selection{})
+	c := newCPU()
+	samples(c)
+	add(t, snapshot, "a", c.of(exporter.KindCPU, 0))
+	if per := result(t, snapshot, s, "").Per; per != compare.PerShare {
+		t.Errorf("without a duration: per %s", per)
+	}
+	if _, err := compare.Compare(snapshot, s, compare.PerRequest); err == nil || !strings.Contains(err.Error(), "requests to divide by") {
+		t.Errorf("without requests: error %v", err)
+	}
+}
+
+// A function that is new, or gone, has moved.
+func TestNewFunction(t *testing.T) {
+	before := sideOf(t, compare.Selection{}, 3, func(c *cpu) {
+		c.add("main > old", 100)
+		c.add("main > stays", 400)
+	})
+	after := sideOf(t, compare.Selection{}, 3, func(c *cpu) {
+		c.add("main > new", 100)
+		c.add("main > stays", 400)
+	})
+	r := result(t, before, after, "")
+	for name, moved := range map[string]bool{"old": true, "new": true, "stays": false, "main": false} {
+		f := function(t, r, name)
+		if f.Moved != moved {
+			t.Errorf("%s: moved %v, %+v", name, f.Moved, f.Total.Test)
+		}
+		if math.IsInf(f.Total.Ratio, 0) || math.IsNaN(f.Total.Ratio) {
+			t.Errorf("%s: ratio %v", name, f.Total.Ratio)
+		}
+	}
+	near(t, "ratio of new", function(t, r, "new").Total.Ratio, 201)
+	if r.Functions[0].Name != "new" || r.Functions[1].Name != "old" {
+		t.Errorf("order: %s, %s", r.Functions[0].Name, r.Functions[1].Name)
+	}
+}
+
+// Profiles of 97 and of 100 Hz, with time alone or counts alone, are of the same time.
+func TestRates(t *testing.T) {
+	counts := newCPU()
+	counts.p.SampleType, counts.p.Period = counts.p.SampleType[:1], int64(1e9)/97
+	counts.values("main > work", []int64{97})
+	times := newCPU()
+	times.p.SampleType = times.p.SampleType[1:]
+	times.values("main > work", []int64{1e9})
+	a, b := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+	add(t, a, "a", counts.of(exporter.KindCPU, time.Second))
+	add(t, b, "b", times.of(exporter.KindCPU, time.Second))
+	r := result(t, a, b, "")
+	if ratio := r.Total.After / r.Total.Before; math.Abs(ratio-1) > 1e-6 {
+		t.Errorf("ratio %v, want 1", ratio)
+	}
+	near(t, "samples of times", r.After.Samples, 100)
+}
+
+// Addresses without symbols differ from build to build: they count for their library.
+func TestNoSymbols(t *testing.T) {
+	c := newCPU()
+	c.add("main > x", 10)
+	c.p.Sample[0].Location[0].Line = nil
+	c.p.Sample[0].Location[0].Mapping = &profile.Mapping{File: "/lib/libc.so.6"}
+	c.add("main > y", 10)
+	c.p.Sample[1].Location[0].Line = nil
+	s := compare.NewSide(compare.Selection{})
+	add(t, s, "a", c.of(exporter.KindCPU, time.Second))
+	r := result(t, s, s, "")
+	function(t, r, "(no symbol) libc.so.6")
+	function(t, r, "(no symbol)")
+}
+
+func TestBadProfiles(t *testing.T) {
+	s := compare.NewSide(compare.Selection{})
+	empty := newCPU()
+	empty.p.SampleType = nil
+	noPeriod := newCPU()
+	noPeriod.p.SampleType, noPeriod.p.PeriodType = noPeriod.p.SampleType[:1], nil
+	for name, p := range map[string]*exporter.Profile{
+		"mutex":     newCPU().of(exporter.KindMutex, time.Second),
+		"no types":  empty.of(exporter.KindCPU, time.Second),
+		"no period": noPeriod.of(exporter.KindCPU, time.Second),
+		"no heap":   newCPU().of(exporter.KindHeap, time.Second),
+		"nil":       exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil),
+	} {
+		if err := s.Add("a", p); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := compare.Compare(s, s, ""); err == nil {
+		t.Error("sides without profiles are compared")
+	}
+}
+
+func TestHeap(t *testing.T) {
+	side := func(bytes int64, d time.Duration) *compare.Side {
+		s := compare.NewSide(compare.Selection{})
+		for i := range 2 {
+			c := newCPU()
+			c.p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+			c.values("load", []int64{bytes, 3 * bytes})
+			c.values("other", []int64{0, 10})
+			add(t, s, strconv.Itoa(i), c.of(exporter.KindHeap, d))
+		}
+		return s
+	}
+	r := result(t, side(1000, 10*time.Second), side(1500, 10*time.Second), "")
+	if len(r.Heap) != 2 || r.Heap[0].Type != "inuse_space" || r.Heap[1].Type != "alloc_space" {
+		t.Fatalf("heap: %+v", r.Heap)
+	}
+	load := r.Heap[0].Functions[0]
+	near(t, "inuse before", load.Total.Before, 3000)
+	near(t, "inuse after", load.Total.After, 4500)
+	near(t, "ratio", load.Total.Ratio, 1.5)
+	near(t, "alloc a second", r.Heap[1].Total.After, 150)
+	if load.Name != "load" || load.Total.Test != nil {
+		t.Errorf("%+v", load)
+	}
+	if r := result(t, side(1000, 0), side(1000, 0), ""); len(r.Heap) != 1 {
+		t.Errorf("allocations since the process began are compared: %+v", r.Heap)
+	}
+}

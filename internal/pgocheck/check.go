@@ -1,0 +1,151 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pgocheck compares a default.pgo with an executable and a workload.
+package pgocheck
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+)
+
+// Check is what a profile has that an executable lacks. Shares are from 0 to 1.
+type Check struct {
+	// Hot is the number of functions at either end of a hot call.
+	Hot int
+	// Missing are the hot functions that the executable lacks, by CPU time.
+	Missing []Missing
+	// Self is the share of the profile's CPU time in missing functions. Calls is the share
+	// of the weight of hot calls from or to one. The compiler does not find these calls.
+	Self, Calls float64
+}
+
+// Missing is a hot function that an executable lacks.
+type Missing struct {
+	Name string
+	// Self is the function's share of CPU time, Total the share with its callees.
+	Self, Total float64
+	// Now is a similar function of the executable: moved, of other types, or around another
+	// closure. It is empty if there is none.
+	Now string
+}
+
+// Check returns the hot functions of a profile that the executable lacks.
+func (e *Executable) Check(p *profile.Profile) (*Check, error) {
+	c, index, err := callsIn(p)
+	if err != nil {
+		return nil, err
+	}
+	profiled := map[string]bool{}
+	for _, f := range p.Function {
+		profiled[f.Name] = true
+	}
+	missing := map[string]*Missing{} // nil for functions that are there
+	check := func(name string) bool {
+		if _, ok := missing[name]; !ok {
+			there, now, moved := e.find(name)
+			if moved && profiled[now] { // it was another function before, too
+				now = ""
+			}
+			missing[name] = nil
+			if !there && name != "" {
+				missing[name] = &Missing{Name: name, Now: now}
+			}
+		}
+		return missing[name] == nil
+	}
+	result := &Check{}
+	var weight, lost int64
+	for call, w := range c.Hot() {
+		weight += w
+		if caller, callee := check(call.Caller), check(call.Callee); !caller || !callee {
+			lost += w
+		}
+	}
+	delete(missing, "")
+	result.Hot = len(missing)
+	result.Calls = float64(lost) / float64(max(1, weight))
+	shares(p, index, missing)
+	for _, m := range missing {
+		if m != nil {
+			result.Self += m.Self
+			result.Missing = append(result.Missing, *m)
+		}
+	}
+	slices.SortFunc(result.Missing, func(a, b Missing) int {
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+	})
+	return result, nil
+}
+
+// callsIn returns the calls of a profile and the index of the value that they count.
+func callsIn(p *profile.Profile) (calls.Calls, int, error) {
+	index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool {
+		return t.Type == "samples" && t.Unit == "count" || t.Type == "cpu" && t.Unit == "nanoseconds"
+	})
+	if index < 0 {
+		return calls.Calls{}, 0, errors.New("not a CPU profile for the compiler: it lacks samples/count and cpu/nanoseconds")
+	}
+	c := calls.Of(p, index)
+	if c.Total <= 0 {
+		return c, 0, errors.New("no samples with a call")
+	}
+	return c, index, nil
+}
+
+// shares sets the shares of the functions that are missing.
+func shares(p *profile.Profile, index int, missing map[string]*Missing) {
+	total := 0.0
+	for _, s := range p.Sample {
+		total += float64(s.Value[index])
+	}
+	for _, s := range p.Sample {
+		share := float64(s.Value[index]) / total
+		seen := map[string]bool{}
+		for i, l := range s.Location {
+			for j, line := range l.Line {
+				if line.Function == nil || missing[line.Function.Name] == nil || seen[line.Function.Name] {
+					continue
+				}
+				m := missing[line.Function.Name]
+				seen[m.Name] = true
+				m.Total += share
+				if i == 0 && j == 0 {
+					m.Self += share
+				}
+			}
+		}
+	}
+}
+
+// Cover returns the share of a workload's CPU time in hot calls of a profile. own is the share
+// in hot calls of the workload's own profile. A sample counts if its innermost call is hot.
+func Cover(p, workload *profile.Profile) (share, own float64, err error) {
+	given, _, err := callsIn(p)
+	if err != nil {
+		return 0, 0, err
+	}
+	its, index, err := callsIn(workload)
+	if err != nil {
+		return 0, 0, err
+	}
+	hot, ownHot := given.Hot(), its.Hot()
+	total := 0.0
+	for _, s := range workload.Sample {
+		v := float64(s.Value[index])
+		total += v
+		call, _ := calls.Innermost(s)
+		if hot[call] > 0 {
+			share += v
+		}
+		if ownHot[call] > 0 {
+			own += v
+		}
+	}
+	return share / total, own / total, nil
+}

@@ -1,0 +1,228 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pgocheck
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// calling returns a profile with n samples of each callee. A pair of names is a caller and
+// its callee.
+func calling(n int64, pairs ...string) *profile.Profile {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	locate := func(name string) *profile.Location {
+		for _, l := range p.Location {
+			if l.Line[0].Function.Name == name {
+				return l
+			}
+		}
+		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, StartLine: 10}
+		l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 13}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		return l
+	}
+	for pair := range slices.Chunk(pairs, 2) {
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{locate(pair[1]), locate(pair[0])}, Value: []int64{n}})
+	}
+	return p
+}
+
+func executable(names ...string) *Executable {
+	all := map[string]bool{}
+	for _, name := range names {
+		all[name] = true
+	}
+	return newExecutable(all)
+}
+
+func TestCheck(t *testing.T) {
+	p := calling(100, "main.serve", "main.hash", "main.serve", "main.gone", "main.gone", "a/log.Print", "main.serve", "b/log.Print")
+	got, err := executable("main.serve", "main.hash", "b/log.Print").Check(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// a/log.Print did not move to b/log.Print: both were there.
+	want := []Missing{{"main.gone", 0.25, 0.5, ""}, {"a/log.Print", 0.25, 0.25, ""}}
+	if got.Hot != 5 || got.Self != 0.5 || got.Calls != 0.5 || !slices.Equal(got.Missing, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got, err := executable("main.serve", "b/log.Print").Check(calling(1, "main.serve", "a/log.Print")); err != nil || got.Missing[0].Now != "b/log.Print" {
+		t.Errorf("moved: got %+v, %v", got, err)
+	}
+	for _, bad := range []*profile.Profile{calling(1), {SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}}} {
+		if got, err := executable().Check(bad); err == nil {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestCover(t *testing.T) {
+	one, other := calling(100, "main.a", "main.b"), calling(100, "main.c", "main.d")
+	both := calling(100, "main.a", "main.b", "main.c", "main.d")
+	root := calling(100, "main.a", "main.b")
+	root.Sample = append(root.Sample, &profile.Sample{Location: root.Location[:1], Value: []int64{300}}) // nothing calls it
+	for _, test := range []struct {
+		p, workload *profile.Profile
+		share, own  float64
+	}{{one, one, 1, 1}, {one, other, 0, 1}, {one, both, 0.5, 1}, {one, root, 0.25, 0.25}} {
+		if share, own, err := Cover(test.p, test.workload); err != nil || share != test.share || own != test.own {
+			t.Errorf("got %v, %v, %v, want %+v", share, own, err, test)
+		}
+	}
+	if _, _, err := Cover(one, calling(1)); err == nil {
+		t.Error("an empty workload is covered")
+	}
+	if _, _, err := Cover(calling(1), one); err == nil {
+		t.Error("an empty profile covers")
+	}
+}
+
+func TestFind(t *testing.T) {
+	e := executable(
+		"main.main", "main.serve", "main.(*Cart).Add", "main.Map[go.shape.int,go.shape.string]", "main.Map[go.shape.int,go.shape.string].func1",
+		"main.walk", "main.walk-range1", "example.com/shop/v2/cart.(*Cart).Add", "example.com/shop/v3.Open",
+		"gopkg.in/yaml%2ev3.Unmarshal", "vendor/golang.org/x/text/norm.iterate", "example.com/a/log.Print", "example.com/b/log.Print",
+		"example.com/list.(*List[go.shape.[]example.com/x.T]).Push",
+	)
+	for _, test := range []struct {
+		name string
+		ok   bool
+		now  string
+	}{
+		{"main.main", true, ""},
+		{"main.absent", false, ""},
+		{"main.Map[go.shape.int,go.shape.string]", true, ""},
+		{"main.Map[...]", true, "main.Map[...]"}, // some profilers omit types
+		{"main.Map[go.shape.float64,go.shape.string]", false, "main.Map[...]"},
+		{"main.Map[go.shape.float64,go.shape.string].func1", false, "main.Map[...].func1"},
+		{"main.Map[go.shape.int,go.shape.string].func2", false, "main.Map[...]"},
+		{"main.serve.func1", false, "main.serve"},
+		{"main.serve.func1.2", false, "main.serve"},
+		{"main.serve.gowrap1", false, "main.serve"},
+		{"main.serve.inlined.func3", false, "main.serve"},
+		{"main.serve.(*Cart).Add.func3", false, "main.serve"},
+		{"main.(*Cart).Add-fm", false, "main.(*Cart).Add"},
+		{"main.walk-range2", false, "main.walk"},
+		{"main.absent.func1", false, ""},
+		{"example.com/shop/cart.(*Cart).Add", false, "example.com/shop/v2/cart.(*Cart).Add"},
+		{"example.com/shop/v2.Open", false, "example.com/shop/v3.Open"},
+		{"example.com/shop.Open", false, "example.com/shop/v3.Open"},
+		{"gopkg.in/yaml%2ev2.Unmarshal", false, "gopkg.in/yaml%2ev3.Unmarshal"},
+		{"golang.org/x/text/norm.iterate", false, "vendor/golang.org/x/text/norm.iterate"},
+		{"example.com/c/log.Print", false, ""}, // two are alike
+		{"example.com/list.(*List[go.shape.int]).Push", false, "example.com/list.(*List[...]).Push"},
+		{"", false, ""},
+		{"[", false, ""},
+		{"/", false, ""},
+		{"v2.x", false, ""},
+		{".func1", false, ""},
+	} {
+		if ok, now, _ := e.find(test.name); ok != test.ok || now != test.now {
+			t.Errorf("%s: got %v %q, want %v %q", test.name, ok, now, test.ok, test.now)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	e := executable("main.f[go.shape.int].func1", "a/v2.b")
+	for _, name := range []string{"main.f[go.shape.int].func1", "a/v2.b", "/v2.", "a[/].b", "[", "x.func1.2-fm"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(_ *testing.T, name string) {
+		e.find(name)
+		executable(name)
+	})
+}
+
+// table returns a table of functions as the linker writes it.
+func table(order binary.AppendByteOrder, size int, names ...string) []byte {
+	data := append(order.AppendUint32(nil, 0xfffffff1), 0, 0, 1, byte(size))
+	text := append([]byte{0}, bytes.Join(func() (all [][]byte) {
+		for _, name := range names {
+			all = append(all, []byte(name))
+		}
+		return all
+	}(), []byte{0})...)
+	begin := uint64(8 + words*size)
+	for i := range words {
+		word := map[int]uint64{wordNames: begin, wordUnits: begin + uint64(len(text))}[i]
+		if size == 8 {
+			data = order.AppendUint64(data, word)
+		} else {
+			data = order.AppendUint32(data, uint32(word))
+		}
+	}
+	return append(data, text...)
+}
+
+func TestTable(t *testing.T) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, size := range []int{4, 8} {
+			data := append([]byte("\xf1\xff\xff\xff\x00\x00\x01\x08 not here"), table(order, size, "main.main", "", "runtime.main")...)
+			if names := findTable(data); !names["main.main"] || len(names) != 2 {
+				t.Errorf("%v, words of %d bytes: got %v", order, size, names)
+			}
+		}
+	}
+	if names := findTable(table(binary.LittleEndian, 8, "main.main")); names != nil {
+		t.Errorf("a table without the runtime: %v", names)
+	}
+}
+
+func FuzzTable(f *testing.F) {
+	data := table(binary.LittleEndian, 8, "main.main", "runtime.main")
+	f.Add(data)
+	f.Add(table(binary.BigEndian, 4, "main.main", "runtime.main"))
+	f.Add(data[:20])
+	f.Fuzz(func(_ *testing.T, data []byte) { findTable(data) })
+}
+
+func TestRead(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Read(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"runtime.main", "github.com/spanprof/spanprof/internal/pgocheck.withoutTypes"} {
+		if !e.names[name] {
+			t.Errorf("this program lacks %s", name)
+		}
+	}
+	dir := t.TempDir()
+	for name, data := range map[string]string{"text": "no program", "cut": elf.ELFMAG + "\x02\x01\x01"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); !errors.Is(err, errNoTable) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := Read(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Reading stops at a bound.
+func TestBounded(t *testing.T) {
+	b := &bounded{bytes.NewReader(make([]byte, 100)), 10}
+	if _, err := b.ReadAt(make([]byte, 10), 50); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.ReadAt(make([]byte, 1), 0); err == nil {
+		t.Error("more was read")
+	}
+}

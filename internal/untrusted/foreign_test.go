@@ -1,0 +1,95 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package untrusted_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"runtime/pprof"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/untrusted"
+	"github.com/spanprof/spanprof/internal/wire"
+)
+
+func zipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func text(t *testing.T, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := pprof.Lookup(name).WriteTo(&b, 1); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Files of other tools are recognised, also gzipped.
+func TestFileForeign(t *testing.T) {
+	for want, data := range map[string][]byte{
+		"gzip within gzip":              zipped(t, encoded(t, 1, (*profile.Profile).Write)),
+		"zstd":                          []byte("\x28\xb5\x2f\xfd\x04\x00"),
+		"zip archive":                   []byte("PK\x03\x04\x14\x00"),
+		"spanprof trace":                []byte("go 1.26 trace\x00\x00\x00\x01"),
+		"perf_to_profile":               []byte("PERFILE2\x68\x00\x00\x00"),
+		"jfrconv":                       []byte("FLR\x00\x00\x02\x00\x01"),
+		"executable":                    []byte("\x7fELF\x02\x01\x01\x00"),
+		"go tool preprofile":            []byte("GO PREPROFILE V1\nmain.main\n"),
+		"Chrome's DevTools":             []byte(`{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}],"startTime":1,"timeDeltas":[1]}`),
+		"perfetto":                      []byte(`{"traceEvents":[{"ph":"X"}]}`),
+		"of speedscope":                 []byte(`{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}`),
+		"JSON":                          []byte(`[1, 2]`),
+		"without debug=":                text(t, "goroutine"),
+		"fetch the profile without":     []byte("--- mutex:\ncycles/second=2000000000\nsampling period=1\n1 2 @ 0x1\n"),
+		"callgrind":                     []byte("version: 1\ncreator: callgrind\n"),
+		"folded stacks":                 []byte("main;work;hash 12\nmain;idle 3\n"),
+		"an HTML page":                  []byte("<!DOCTYPE html><title>Log in</title>"),
+		"input of flamegraph.pl":        []byte("main 12\n"),
+		"profile without debug= in the": []byte("goroutine 1 [running]:\nmain.main()\n"),
+	} {
+		for _, data := range [][]byte{data, zipped(t, data)} {
+			if _, err := untrusted.File(data, 1<<20); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%.20q: got %v, want %s", data, err, want)
+			}
+		}
+	}
+	for _, data := range []string{"no profile", "404 page not found\n", "\x00\x01"} {
+		if got := untrusted.Foreign([]byte(data)); got != "" {
+			t.Errorf("%q: got %q", data, got)
+		}
+	}
+}
+
+// Heap profiles as text open as with go tool pprof. Large ones do not.
+func TestFileLegacyHeap(t *testing.T) {
+	heap := text(t, "heap")
+	want, err := profile.ParseData(heap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := untrusted.File(heap, 1<<20); err != nil || got.String() != want.String() {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	large := append(heap, bytes.Repeat([]byte("#\n"), 4<<20)...)
+	if _, err := untrusted.File(large, 1<<30); err == nil || !strings.Contains(err.Error(), "without debug=") {
+		t.Errorf("large: got %v", err)
+	}
+	if _, err := untrusted.File(zipped(t, heap), 10); !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("more than allowed: got %v", err)
+	}
+}
