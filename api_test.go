@@ -23,11 +23,12 @@ var update = flag.Bool("update", false, "write the golden file of the public nam
 
 // golden has the packages of each golden file.
 var golden = map[string][]string{
-	"testdata/api.txt":           {"."},
-	"testdata/api_exporter.txt":  {"exporter", "exporter/file", "exporter/meter", "exporter/otlp", "exporter/otlp/otlpgrpc", "exporter/pyroscope"},
-	"testdata/api_profiler.txt":  {"profiler"},
-	"testdata/api_profhttp.txt":  {"profhttp"},
-	"testdata/api_inprocess.txt": {"inprocess"},
+	"testdata/api.txt":              {"."},
+	"testdata/api_exporter.txt":     {"exporter", "exporter/file", "exporter/meter", "exporter/otlp", "exporter/otlp/otlpgrpc", "exporter/pyroscope"},
+	"testdata/api_profiler.txt":     {"profiler"},
+	"testdata/api_spanproftest.txt": {"spanproftest"},
+	"testdata/api_profhttp.txt":     {"profhttp"},
+	"testdata/api_inprocess.txt":    {"inprocess"},
 }
 
 // TestPublicNames compares the public names with the golden files.

@@ -5,11 +5,11 @@
 //
 //	go run ./internal/integration/diffbench -dir DIRECTORY
 //
-// It runs one binary as many processes, each of which serves a mix of requests that
-// call forty functions: two sides of the same work, and one on which a function does a
-// fifth more. Of the same two sides all that is flagged is wrong, and beside it stands
-// what a test of two proportions flags. The processes take about ten minutes on two
-// idle cores. -again compares the profiles of -dir once more.
+// It runs one binary as many processes. Each serves a mix of requests that call forty functions.
+// Two sides have the same work, and on a third one function does a fifth more. Everything that is
+// flagged between the same two sides is wrong. The table has a test of two proportions beside
+// it. The processes take about ten minutes on two idle cores. -again compares the profiles of
+// -dir once more.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// sides are the two of the same work and the one that is slower.
+// sides have the same work twice, and a slower function.
 var sides = []string{"a", "b", "slow"}
 
 type campaign struct {

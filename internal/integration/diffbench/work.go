@@ -26,7 +26,7 @@ type step struct {
 type kind struct {
 	name  string
 	share int // of 100 requests
-	// spread is that of the logarithm of the requests' sizes: a few are much larger
+	// spread is the standard deviation of the logarithm of sizes. A few requests are much larger
 	// than most, so that samples come in clusters.
 	spread float64
 	steps  []step

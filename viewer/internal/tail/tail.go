@@ -29,10 +29,10 @@ const (
 	most = 16
 	// risk is the chance that a comparison without a difference names anything.
 	risk = 0.01
-	// slower is the ratio of the sides' durations below which there is no tail, and share the
-	// part of the difference below which a part of the time is not named.
+	// slower is the least ratio of the sides' durations that is a tail.
 	slower = 1.5
-	share  = 0.1
+	// share is the least share of the difference that a part of the time is named for.
+	share = 0.1
 )
 
 // Sides chooses the slow spans, above the 95th percentile, and the median ones, from the 40th
@@ -189,8 +189,8 @@ func chance(d, off, n float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// exact returns the probability that n or more of the a spans have a value, by chance, if n+m of
-// all a+b have it: Fisher's exact test.
+// exact returns the probability that n or more of a spans have a value by chance. n+m of all a+b
+// spans have it. It is Fisher's exact test.
 func exact(n, a, m, b int) (p float64) {
 	choose := func(n, k int) float64 {
 		x, _ := math.Lgamma(float64(n + 1))

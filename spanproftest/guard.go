@@ -1,0 +1,199 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanproftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
+	"github.com/spanprof/spanprof/internal/files"
+	"github.com/spanprof/spanprof/profiler"
+)
+
+const (
+	rounds = 10
+	// round is how long the work of a round takes at least: 100 samples of CPU on two cores.
+	round = time.Second / 2
+	// floor is the least growth that fails, whatever the noise is.
+	floor = 1.05
+)
+
+// costs are the costs of a span in each round, by unit.
+type costs map[string][]float64
+
+// The units of costs.
+const (
+	cpu   = "CPU"             // ns
+	bytes = "bytes"           // allocated
+	locks = "waits for locks" // ns
+)
+
+// record is the file.
+type record struct {
+	Machine string           `json:"machine"`
+	Names   map[string]costs `json:"names"`
+}
+
+// Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
+// spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
+// A cost that grows beyond the noise, and by more than 5 %, is an error of the test. The noise is
+// that of 99 % of comparisons without a difference. Smaller costs are logged.
+//
+// Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
+// without samples in a round is not compared. CPU is not compared with a file of a machine
+// with another architecture, number of cores or Go version, nor beside go test -cpuprofile.
+//
+// Tests with Guard must not run in parallel with others: a process has one profiler.
+func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.TracerProvider)) {
+	tb.Helper()
+	got, err := measure(tb.Context(), run)
+	if err != nil {
+		tb.Fatalf("spanproftest: %v", err)
+	}
+	data, err := files.Read(file, files.Follow, 16<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		if data, err = json.MarshalIndent(got, "", "\t"); err == nil {
+			err = os.WriteFile(file, append(data, '\n'), 0o644)
+		}
+		if err != nil {
+			tb.Fatalf("spanproftest: %v", err)
+		}
+		tb.Logf("spanproftest: wrote %s; the next run is compared with it", file)
+		return
+	}
+	var want record
+	if err == nil {
+		err = json.Unmarshal(data, &want)
+	}
+	if err != nil {
+		tb.Fatalf("spanproftest: read %s: %v: delete it to write a new one", file, err)
+	}
+	compared(tb, &want, got)
+}
+
+func compared(tb testing.TB, want, got *record) {
+	tb.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want.Names)) {
+		of, ok := got.Names[name]
+		if !ok {
+			tb.Errorf("%s: no span has this name any more", name)
+			continue
+		}
+		for _, unit := range []string{cpu, bytes, locks} {
+			before, after := want.Names[name][unit], of[unit]
+			if len(before) == 0 || len(after) == 0 || unit == cpu && want.Machine != got.Machine {
+				continue
+			}
+			ratio, noise := compare.Ratio(before, after)
+			text := fmt.Sprintf("%s: %+.0f %% %s (noise ±%.0f %%)", name, 100*(ratio-1), unit, 100*(noise-1))
+			if ratio > noise && ratio > floor {
+				tb.Error(text)
+			} else {
+				tb.Log(text)
+			}
+		}
+	}
+}
+
+// measure returns the costs of run.
+func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (*record, error) {
+	spans, sums := &counter{ended: map[string]float64{}}, make(summer)
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+	p, err := profiler.New(sums, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindMutex),
+		profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1))
+	if err != nil {
+		return nil, err
+	}
+	r := &record{fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()), map[string]costs{}}
+	for range rounds {
+		for begin := time.Now(); time.Since(begin) < round && ctx.Err() == nil; {
+			run(ctx, tp)
+		}
+		runtime.GC() // publishes the allocations
+		if err := p.Flush(ctx); err != nil {
+			return nil, errors.Join(err, p.Shutdown(ctx))
+		}
+		spans.mu.Lock()
+		for name, n := range spans.ended {
+			if r.Names[name] == nil {
+				r.Names[name] = costs{}
+			}
+			for unit, sum := range sums[name] {
+				r.Names[name][unit] = append(r.Names[name][unit], sum/n)
+			}
+		}
+		clear(spans.ended)
+		spans.mu.Unlock()
+		clear(sums)
+	}
+	for _, of := range r.Names {
+		maps.DeleteFunc(of, func(_ string, values []float64) bool { return len(values) < rounds })
+	}
+	if len(r.Names) == 0 {
+		err = errors.New("no local root span of tp has ended")
+	}
+	return r, errors.Join(err, p.Shutdown(ctx))
+}
+
+// counter counts local root spans by name.
+type counter struct {
+	sdktrace.SpanProcessor
+	mu    sync.Mutex
+	ended map[string]float64
+}
+
+func (*counter) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+func (c *counter) OnEnd(s sdktrace.ReadOnlySpan) {
+	if parent := s.Parent(); parent.IsValid() && !parent.IsRemote() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended[s.Name()]++
+}
+
+// summer sums the samples of spans by name and unit. The profiler calls it one profile at a
+// time, before Flush returns.
+type summer map[string]map[string]float64
+
+func (s summer) Export(_ context.Context, p *exporter.Profile) error {
+	parsed, err := p.Parsed()
+	if err != nil {
+		return err
+	}
+	units := map[string]string{"cpu": cpu, "alloc_space": bytes, "delay": locks}
+	for i, column := range parsed.SampleType {
+		unit, ok := units[column.Type]
+		for _, sample := range parsed.Sample {
+			if names := sample.Label[spanprof.LabelSpanName]; ok && len(names) > 0 && sample.Value[i] > 0 {
+				if s[names[0]] == nil {
+					s[names[0]] = map[string]float64{}
+				}
+				s[names[0]][unit] += float64(sample.Value[i])
+			}
+		}
+	}
+	return nil
+}
+
+func (summer) ForceFlush(context.Context) error { return nil }
+
+func (summer) Shutdown(context.Context) error { return nil }
