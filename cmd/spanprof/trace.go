@@ -36,12 +36,9 @@ func runTrace(ctx context.Context, c *call) error {
 	case *slowest < 1 || *slowest > 1000:
 		return errors.New("trace: -n must be from 1 to 1000")
 	}
-	options := []exectrace.AnalyzeOption{exectrace.WithSlowest(*slowest)}
+	q := exectrace.Query{Name: *name, Slowest: *slowest}
 	if *id != "" {
-		options = append(options, exectrace.WithSpanIDs(strings.Split(strings.ToLower(*id), ",")...))
-	}
-	if *name != "" {
-		options = append(options, exectrace.WithName(*name))
+		q.IDs = strings.Split(strings.ToLower(*id), ",")
 	}
 	in, err := files.Open(c.Arg(0), files.Named)
 	if err != nil {
@@ -49,7 +46,7 @@ func runTrace(ctx context.Context, c *call) error {
 	}
 	defer func() { _ = in.Close() }()                         // it was only read
 	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // a signal ends the command
-	a, err := exectrace.Analyze(in, options...)
+	a, err := exectrace.Analyze(in, q)
 	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		return fmt.Errorf("trace: %s: %w", c.Arg(0), err)
 	}
@@ -61,5 +58,5 @@ func runTrace(ctx context.Context, c *call) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(a)
 	}
-	return a.WriteText(c.stdout)
+	return writeTrace(c.stdout, a)
 }
