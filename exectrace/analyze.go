@@ -5,6 +5,7 @@ package exectrace
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,128 +15,68 @@ import (
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
 
-// FormatError says that the input is no execution trace, or one of a format that this
-// version of exectrace does not know: of Go before 1.22, or of a newer one than
-// golang.org/x/exp/trace knew.
-type FormatError struct {
-	Format string // such as "go 1.31"; "" where the input is no execution trace
-}
-
-func (e *FormatError) Error() string {
-	if e.Format == "" {
-		return "exectrace: not an execution trace of Go: save /debug/pprof/trace, or what runtime/trace wrote"
-	}
-	return fmt.Sprintf("exectrace: the trace's format is that of %s; known are go 1.22, 1.23, 1.25 and 1.26, which Go 1.27 writes too", e.Format)
-}
-
-// ParseError says that a trace is damaged: cut off, or not what the runtime writes. Nothing
-// of such a trace is shown, as what came before may be wrong too.
-type ParseError struct{ Err error }
-
-func (e *ParseError) Error() string {
-	text := e.Err.Error()
-	if len(text) > maxErrorText { // the reader adds all that it knows
-		text = text[:maxErrorText] + "..."
-	}
-	return "exectrace: the trace is damaged, or was cut off: " + text
-}
-
-func (e *ParseError) Unwrap() error { return e.Err }
-
-// SizeError says that a trace has more bytes than WithMaxInput allows.
-type SizeError struct{ Max int64 }
-
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("exectrace: the trace has more than %d bytes: record a shorter time", e.Max)
-}
-
-const (
-	maxErrorText = 500
-
-	defaultMaxInput = 256 << 20
-	defaultMaxBytes = 256 << 20
-	defaultSlowest  = 20
-	mostSpans       = 1000
+// Errors of Analyze.
+var (
+	// ErrFormat is returned for other input than an execution trace, and for unknown formats.
+	ErrFormat = errors.New("exectrace: not an execution trace in the format of go 1.22, 1.23, 1.25 or 1.26")
+	// ErrDamaged is returned for incomplete and damaged traces. No part of them is trusted.
+	ErrDamaged = errors.New("exectrace: the trace is damaged, or was cut off")
 )
 
-// An AnalyzeOption changes how Analyze works.
-type AnalyzeOption interface{ apply(*analyzeConfig) }
+const (
+	// maxInput bounds the bytes of a trace, maxKept the memory of its timeline: about 50 bytes
+	// for each change of a goroutine's state.
+	maxInput, maxKept = 256 << 20, 256 << 20
 
-type analyzeConfig struct {
-	maxInput, maxBytes int64
-	slowest            int
-	ids                map[string]bool
-	name               string
-	byName             bool
-	quick              bool
-	stopped            func() error
+	defaultSlowest = 20
+	mostSpans      = 1000
+)
+
+// Query selects local roots.
+type Query struct {
+	// IDs selects spans by id, each 16 hex digits. Name selects by name. Empty selects all.
+	IDs  []string
+	Name string
+	// Slowest is the largest number of spans, at most 1,000; 0 means 20. With IDs it is unused.
+	Slowest int
 }
 
-type analyzeOption func(*analyzeConfig)
-
-func (f analyzeOption) apply(c *analyzeConfig) { f(c) }
-
-// WithSlowest has Analyze return the n slowest local roots, at most 1,000. The default is 20.
-func WithSlowest(n int) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) { c.slowest = min(max(n, 0), mostSpans) })
+// limits bound an analysis.
+type limits struct {
+	input, kept int64
+	stopped     func() error // its error ends the analysis
 }
 
-// WithSpanIDs has Analyze return the spans with these ids alone, each 16 hex digits.
-func WithSpanIDs(ids ...string) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) {
-		c.ids = make(map[string]bool, len(ids))
-		for _, id := range ids {
-			c.ids[id] = true
-		}
-	})
-}
-
-// WithName has Analyze return local roots of this name alone.
-func WithName(name string) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) { c.name, c.byName = name, true })
-}
-
-// quickly has the spans share the CPU time that one may take otherwise, and leaves Names out.
-var quickly = analyzeOption(func(c *analyzeConfig) { c.quick = true })
-
-// until has Analyze end, soon after stopped returns an error, with that.
-func until(stopped func() error) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) { c.stopped = stopped })
-}
-
-// WithMaxInput bounds the bytes of the trace. The default is 256 MiB.
-func WithMaxInput(n int64) AnalyzeOption {
-	return analyzeOption(func(c *analyzeConfig) { c.maxInput = n })
-}
-
-// Analyze reads an execution trace until its end and says where the time of its spans went.
-// It reads all of r before it returns, or as far as it is allowed to.
+// Analyze reads an execution trace of at most 256 MiB to its end. If the spans in it need
+// more than 256 MiB of memory, the rest is left out: see Analysis.Cut.
 //
-// The error is a *FormatError, a *ParseError, a *SizeError, or one of r.
-func Analyze(r io.Reader, options ...AnalyzeOption) (*Analysis, error) {
-	c := analyzeConfig{maxInput: defaultMaxInput, maxBytes: defaultMaxBytes, slowest: defaultSlowest, stopped: func() error { return nil }}
-	for _, o := range options {
-		o.apply(&c)
-	}
-	in := &input{r: r, left: c.maxInput}
+// The error wraps ErrFormat, ErrDamaged or an error of r.
+func Analyze(r io.Reader, q Query) (*Analysis, error) {
+	return analyze(r, q, limits{maxInput, maxKept, func() error { return nil }})
+}
+
+func analyze(r io.Reader, q Query, l limits) (*Analysis, error) {
+	in := &input{r: r, left: l.input}
 	format, whole, err := readFormat(in)
 	if err != nil {
 		return nil, err
 	}
-	t, err := timeline.Read(whole, c.maxBytes, c.stopped)
+	t, err := timeline.Read(whole, l.kept, l.stopped)
 	switch {
-	case c.stopped() != nil:
-		return nil, c.stopped()
+	case l.stopped() != nil:
+		return nil, l.stopped()
 	case in.err != nil:
 		return nil, in.err
 	case in.left < 0:
-		return nil, &SizeError{c.maxInput}
+		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", l.input)
+	case errors.Is(err, timeline.ErrPanic):
+		return nil, fmt.Errorf("exectrace: %w", err)
 	case err != nil:
-		return nil, &ParseError{err}
+		return nil, fmt.Errorf("%w: %.500s", ErrDamaged, err.Error()) // the reader adds all it has
 	}
 	a := &Analysis{
 		Format: format, Duration: duration(t.End), Start: t.Wall, Cut: t.Cut,
-		BeganBefore: t.EndedUnseen, Spans: []Span{}, Names: []Name{},
+		BeganBefore: t.EndedUnseen, Spans: []Span{},
 	}
 	for i := range t.Spans {
 		if t.Spans[i].IsRoot() {
@@ -145,49 +86,41 @@ func Analyze(r io.Reader, options ...AnalyzeOption) (*Analysis, error) {
 			a.Marked++
 		}
 	}
-	if c.quick {
-		a.Spans = analyzeTogether(t, c.choose(t), pieceBudget, c.stopped)
-		if err := c.stopped(); err != nil {
-			return nil, err
-		}
-		return a, nil
+	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget, l.stopped)
+	if err := l.stopped(); err != nil {
+		return nil, err
 	}
-	for _, root := range c.choose(t) {
-		a.Spans = append(a.Spans, analyzeSpan(t, root, pieceBudget))
-	}
-	a.Names = names(t)
 	return a, nil
 }
 
-// choose returns the local roots that are asked for, the slowest first.
-func (c *analyzeConfig) choose(t *timeline.Timeline) []int32 {
+// choose returns the selected local roots, the slowest first.
+func (q *Query) choose(t *timeline.Timeline) []int32 {
 	var roots []int32
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		switch {
-		case !s.IsRoot(), c.byName && s.Name != c.name, c.ids != nil && !c.ids[spanID(s)]:
+		case !s.IsRoot(), q.Name != "" && s.Name != q.Name, len(q.IDs) > 0 && !slices.Contains(q.IDs, spanID(s)):
 		default:
 			roots = append(roots, int32(i))
 		}
 	}
 	slices.SortStableFunc(roots, func(a, b int32) int {
 		x, y := &t.Spans[a], &t.Spans[b]
-		return int(min(max((y.End-y.Start)-(x.End-x.Start), -1), 1))
+		return cmp.Compare(y.End-y.Start, x.End-x.Start)
 	})
-	most := c.slowest
-	if c.ids != nil {
+	most := min(cmp.Or(q.Slowest, defaultSlowest), mostSpans)
+	if len(q.IDs) > 0 {
 		most = mostSpans
 	}
-	return roots[:min(len(roots), most)]
+	return roots[:min(len(roots), max(most, 0))]
 }
 
 var formats = regexp.MustCompile(`^go 1\.(\d{1,3}) trace\x00\x00\x00$`)
 
-// headerBytes is the length of a header for a version of two digits, as all have that are
-// known.
+// headerBytes is the length of a header. All known versions have two digits.
 const headerBytes = 16
 
-// readFormat returns the format of the trace in r, and r from its beginning.
+// readFormat returns the format of a trace, and the trace from its beginning.
 func readFormat(in *input) (string, io.Reader, error) {
 	whole := bufio.NewReader(in)
 	header, err := whole.Peek(headerBytes)
@@ -196,20 +129,20 @@ func readFormat(in *input) (string, io.Reader, error) {
 	}
 	match := formats.FindSubmatch(header)
 	if match == nil {
-		return "", nil, &FormatError{}
+		return "", nil, ErrFormat
 	}
 	format := "go 1." + string(match[1])
 	switch string(match[1]) {
-	case "22", "23", "25", "26":
+	case "22", "23", "25", "26": // Go 1.27 writes 26 too
 		return format, whole, nil
 	}
-	return "", nil, &FormatError{format}
+	return "", nil, fmt.Errorf("%w: it is %s", ErrFormat, format)
 }
 
-// input is a bounded reader that keeps the error of what it reads from.
+// input is a bounded reader that keeps the error of r.
 type input struct {
 	r    io.Reader
-	left int64 // negative where there was more
+	left int64 // negative after more than the bound
 	err  error
 }
 

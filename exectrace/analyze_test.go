@@ -1,24 +1,21 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package exectrace_test
+package exectrace
 
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
-
-	"github.com/spanprof/spanprof/exectrace"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // recordings are traces of internal/integration/knownwaits, by
 //
@@ -28,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // and with GOTOOLCHAIN=go1.27.3 for the other.
 var recordings = []string{"go1.26", "go1.27"}
 
-func recording(t testing.TB, name string) []byte {
+func recordingOf(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".trace"))
 	if err != nil {
@@ -40,56 +37,63 @@ func recording(t testing.TB, name string) []byte {
 func TestRecordings(t *testing.T) {
 	for _, name := range recordings {
 		t.Run(name, func(t *testing.T) {
-			a, err := exectrace.Analyze(bytes.NewReader(recording(t, name)), exectrace.WithSlowest(100))
+			a, err := Analyze(bytes.NewReader(recordingOf(t, name)), Query{Slowest: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkSums(t, a)
-			for _, s := range a.Spans {
-				for _, g := range s.Goroutines {
-					if len(g.States) > 0 && len(g.Intervals) == 0 || len(g.Intervals) > 250 {
-						t.Errorf("span %q: goroutine %d has %d intervals", s.Name, g.ID, len(g.Intervals))
-					}
-				}
-			}
 			if a.Marked != a.Roots || a.Start.IsZero() {
 				t.Errorf("%d of %d local roots have an id, and the start is %v", a.Marked, a.Roots, a.Start)
 			}
-			var text strings.Builder
-			if err := a.WriteText(&text); err != nil {
-				t.Fatal(err)
-			}
-			golden := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(text.String()), 0o600); err != nil {
-					t.Fatal(err)
+			for span, want := range map[string]struct {
+				state    string
+				blockers []string
+				did      string
+			}{
+				"mutex":           {"mutex", []string{"refresh cache"}, "sleep in load from disk"},
+				"late unlock":     {"mutex", []string{"refresh cache"}, "sleep in load from disk"},
+				"rwmutex, write":  {"rwmutex", []string{"refresh cache"}, "sleep in load from disk"},
+				"three holders":   {"mutex", []string{"third", "second", "first"}, "sleep in "},
+				"channel, send":   {"channel", []string{"refresh cache"}, "sleep in load from disk"},
+				"connection pool": {"select", []string{"refresh cache"}, "sleep in load from disk"},
+				"waitgroup":       {"waitgroup", []string{"refresh cache"}, "sleep in load from disk"},
+				"network":         {"network", nil, ""},
+				"sleep":           {"sleep", nil, ""},
+			} {
+				i := slices.IndexFunc(a.Spans, func(s Span) bool { return s.Name == span })
+				if i < 0 || len(a.Spans[i].Waits) == 0 {
+					t.Fatalf("no span %q with waits", span)
 				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text.String() != string(want) {
-				t.Errorf("the text differs from %s; see the difference by go test -run Recordings -update and git diff", golden)
+				w := a.Spans[i].Waits[0]
+				var blockers []string
+				for _, b := range w.Blockers {
+					if b.Duration > w.Duration/50 {
+						blockers = append(blockers, b.Span)
+					}
+				}
+				if w.State != want.state || !slices.Equal(blockers, want.blockers) || len(w.Stack) == 0 {
+					t.Errorf("span %q: state %q, blockers %q, want %q, %q", span, w.State, blockers, want.state, want.blockers)
+				}
+				if len(blockers) > 0 {
+					if did := w.Blockers[0].Did[0]; did.State+" in "+did.Child != want.did || len(w.Ended) == 0 {
+						t.Errorf("span %q: its blocker did %+v, want %s", span, did, want.did)
+					}
+				}
 			}
 		})
 	}
 }
 
-// checkSums fails where the states and holes of a span, or the steps of its path, do not
-// add up to its duration.
-func checkSums(t testing.TB, a *exectrace.Analysis) {
+// checkSums fails if the states and holes of a span do not add up to its duration.
+func checkSums(t testing.TB, a *Analysis) {
 	t.Helper()
 	for _, s := range a.Spans {
-		var sum, path time.Duration
+		var sum time.Duration
 		for _, state := range s.Goroutines[0].States {
 			sum += state.Duration
 		}
 		for _, h := range s.Holes {
 			sum += h.Duration
-		}
-		for _, step := range s.Path {
-			path += step.Duration
 		}
 		for _, g := range s.Goroutines {
 			checkIntervals(t, &s, &g)
@@ -97,15 +101,12 @@ func checkSums(t testing.TB, a *exectrace.Analysis) {
 		if sum != s.Duration {
 			t.Errorf("span %q: states and holes add up to %v, the span to %v", s.Name, sum, s.Duration)
 		}
-		if path += s.PathOmitted; path > s.Duration {
-			t.Errorf("span %q: the path adds up to %v, the span to %v", s.Name, path, s.Duration)
-		}
 	}
 }
 
-// checkIntervals fails where the intervals of a goroutine are not in order, or not as long
-// together as its states.
-func checkIntervals(t testing.TB, s *exectrace.Span, g *exectrace.Goroutine) {
+// checkIntervals fails if the intervals of a goroutine are not in order, or differ from the sum
+// of its states.
+func checkIntervals(t testing.TB, s *Span, g *Goroutine) {
 	t.Helper()
 	var states, sum, at time.Duration
 	for _, state := range g.States {
@@ -126,67 +127,62 @@ func checkIntervals(t testing.TB, s *exectrace.Span, g *exectrace.Goroutine) {
 	}
 }
 
-func TestChoice(t *testing.T) {
-	data := recording(t, "go1.26")
-	analyze := func(options ...exectrace.AnalyzeOption) []exectrace.Span {
+func TestQuery(t *testing.T) {
+	data := recordingOf(t, "go1.26")
+	analyze := func(q Query) []Span {
 		t.Helper()
-		a, err := exectrace.Analyze(bytes.NewReader(data), options...)
+		a, err := Analyze(bytes.NewReader(data), q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a.Spans
 	}
-	if n := len(analyze()); n != 20 {
-		t.Errorf("%d spans by default, want 20", n)
+	if n := len(analyze(Query{})); n != 20 {
+		t.Errorf("got %d spans by default, want 20", n)
 	}
-	slowest := analyze(exectrace.WithSlowest(2))
+	slowest := analyze(Query{Slowest: 2})
 	if len(slowest) != 2 || slowest[0].Duration < slowest[1].Duration {
-		t.Fatalf("the 2 slowest are %d spans", len(slowest))
+		t.Fatalf("got %d spans, want the 2 slowest", len(slowest))
 	}
-	if byID := analyze(exectrace.WithSpanIDs(slowest[1].ID)); len(byID) != 1 || byID[0].Name != slowest[1].Name {
+	if byID := analyze(Query{IDs: []string{slowest[1].ID}, Slowest: 1}); len(byID) != 1 || byID[0].Name != slowest[1].Name {
 		t.Errorf("by the id of %q: %d spans", slowest[1].Name, len(byID))
 	}
-	if byName := analyze(exectrace.WithName("mutex")); len(byName) != 1 || byName[0].Name != "mutex" {
+	if byName := analyze(Query{Name: "mutex"}); len(byName) != 1 || byName[0].Name != "mutex" {
 		t.Errorf("by name: %d spans", len(byName))
 	}
-	if none := analyze(exectrace.WithName("no such name")); len(none) != 0 {
-		t.Errorf("by a name that no span has: %d spans", len(none))
+	if none := analyze(Query{Name: "no such name"}); len(none) != 0 {
+		t.Errorf("by an unknown name: %d spans", len(none))
 	}
 }
 
 func TestErrors(t *testing.T) {
-	whole := recording(t, "go1.26")
+	whole := recordingOf(t, "go1.26")
 	broken := errors.New("broken")
 	for _, test := range []struct {
-		name    string
-		r       io.Reader
-		options []exectrace.AnalyzeOption
-		want    string
+		name string
+		r    io.Reader
+		want error
 	}{
-		{"nothing", strings.NewReader(""), nil, "exectrace: not an execution trace of Go: save /debug/pprof/trace, or what runtime/trace wrote"},
-		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), nil, "exectrace: not an execution trace of Go: save /debug/pprof/trace, or what runtime/trace wrote"},
-		{"an old trace", strings.NewReader("go 1.21 trace\x00\x00\x00"), nil, "exectrace: the trace's format is that of go 1.21; known are go 1.22, 1.23, 1.25 and 1.26, which Go 1.27 writes too"},
-		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), nil, "exectrace: the trace's format is that of go 1.99; known are go 1.22, 1.23, 1.25 and 1.26, which Go 1.27 writes too"},
-		{"too long", bytes.NewReader(whole), []exectrace.AnalyzeOption{exectrace.WithMaxInput(1000)}, "exectrace: the trace has more than 1000 bytes: record a shorter time"},
-		{"an error", io.MultiReader(bytes.NewReader(whole[:5000]), iotest.ErrReader(broken)), nil, "broken"},
-		{"an error at once", iotest.ErrReader(broken), nil, "broken"},
+		{"nothing", strings.NewReader(""), ErrFormat},
+		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), ErrFormat},
+		{"an old trace", strings.NewReader("go 1.21 trace\x00\x00\x00"), ErrFormat},
+		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), ErrFormat},
+		{"cut off", bytes.NewReader(whole[:len(whole)-1000]), ErrDamaged},
+		{"an error", io.MultiReader(bytes.NewReader(whole[:5000]), iotest.ErrReader(broken)), broken},
+		{"an error at once", iotest.ErrReader(broken), broken},
 	} {
-		if a, err := exectrace.Analyze(test.r, test.options...); err == nil || err.Error() != test.want || a != nil {
-			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		if a, err := Analyze(test.r, Query{}); !errors.Is(err, test.want) || a != nil {
+			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
-	_, err := exectrace.Analyze(bytes.NewReader(whole[:len(whole)-1000]))
-	if parse, ok := errors.AsType[*exectrace.ParseError](err); !ok || !strings.HasPrefix(parse.Error(), "exectrace: the trace is damaged, or was cut off: ") {
-		t.Errorf("cut off: error %v", err)
-	}
-	if format, ok := errors.AsType[*exectrace.FormatError](func() error { _, err := exectrace.Analyze(strings.NewReader("go 1.99 trace\x00\x00\x00")); return err }()); !ok || format.Format != "go 1.99" {
-		t.Errorf("a trace of the future: %v", format)
+	if _, err := analyze(bytes.NewReader(whole), Query{}, limits{1000, maxKept, t.Context().Err}); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
+		t.Errorf("too long: got error %v", err)
 	}
 }
 
-// A trace that needs more memory than there is for it is read in part, and says so.
+// A trace that needs too much memory is read in part.
 func TestCut(t *testing.T) {
-	a, err := exectrace.Analyze(bytes.NewReader(recording(t, "go1.26")), exectrace.WithMaxBytes(60_000))
+	a, err := analyze(bytes.NewReader(recordingOf(t, "go1.26")), Query{}, limits{maxInput, 60_000, t.Context().Err})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,42 +190,67 @@ func TestCut(t *testing.T) {
 		t.Error("the trace was read to its end")
 	}
 	for _, s := range a.Spans {
-		if says := strings.Contains(reasons(&s), "not read further"); says != s.Open {
+		if has := strings.Contains(reasons(&s), "was not read"); has != s.Open {
 			t.Errorf("span %q is open: %t, holes: %s", s.Name, s.Open, reasons(&s))
 		}
 	}
 	checkSums(t, a)
 }
 
-// FuzzAnalyze: no input makes it panic, run for ever or add up wrongly. Fuzz it with
-// -fuzzminimizetime 1x: with its default, go test makes one trace smaller for a minute.
+// With too few pieces a span is marked as cut. Spans share the pieces: one gets the rest of
+// the others.
+func TestPieces(t *testing.T) {
+	_, tl := readRecording(t)
+	var roots []int32
+	most := 0
+	for root := range tl.Spans {
+		if !tl.Spans[root].IsRoot() {
+			continue
+		}
+		roots = append(roots, int32(root))
+		whole, left := analyzeSpan(tl, int32(root), pieceBudget)
+		most = max(most, pieceBudget-left)
+		for budget := 0; ; budget = 2*budget + 1 {
+			part, _ := analyzeSpan(tl, int32(root), budget)
+			if part.Cut {
+				continue
+			}
+			if !reflect.DeepEqual(part, whole) {
+				t.Errorf("span %q, %d pieces: it is incomplete without a mark", whole.Name, budget)
+			}
+			break
+		}
+	}
+	for i, s := range analyzeSpans(tl, roots, most*len(roots), t.Context().Err) {
+		if want, _ := analyzeSpan(tl, roots[i], pieceBudget); !reflect.DeepEqual(s, want) {
+			t.Errorf("span %q is incomplete", want.Name)
+		}
+	}
+	if got := analyzeSpans(tl, roots, most, func() error { return io.EOF }); len(got) != 0 {
+		t.Errorf("got %d spans after the stop, want none", len(got))
+	}
+}
+
+// FuzzAnalyze: no input makes it panic, loop or add up wrongly. Use -fuzzminimizetime 1x: by
+// default go test minimizes one trace for a minute.
 func FuzzAnalyze(f *testing.F) {
 	for _, name := range recordings {
-		f.Add(recording(f, name))
+		f.Add(recordingOf(f, name))
 	}
 	f.Add([]byte("go 1.23 trace\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := exectrace.Analyze(bytes.NewReader(data), exectrace.WithMaxBytes(1<<20), exectrace.WithMaxInput(1<<20))
+		a, err := analyze(bytes.NewReader(data), Query{}, limits{1 << 20, 1 << 20, t.Context().Err})
 		if err != nil {
 			if a != nil {
-				t.Error("an analysis and an error")
-			}
-			_, format := errors.AsType[*exectrace.FormatError](err)
-			_, parse := errors.AsType[*exectrace.ParseError](err)
-			_, size := errors.AsType[*exectrace.SizeError](err)
-			if !format && !parse && !size {
-				t.Errorf("an error of type %T: %v", err, err)
+				t.Error("got an analysis and an error")
 			}
 			return
 		}
 		checkSums(t, a)
-		if err := a.WriteText(io.Discard); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
-func reasons(s *exectrace.Span) string {
+func reasons(s *Span) string {
 	var list []string
 	for _, h := range s.Holes {
 		list = append(list, h.Reason)

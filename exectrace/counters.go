@@ -13,88 +13,50 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// counter is something that is counted.
 type counter int
 
 const (
 	slowSpans counter = iota
-	// What became of slow spans.
+	// The outcomes of slow spans.
 	stored
-	olderThanWindow
-	readTooLate
-	notInTrace
-	tooSoon
-	tooMany
-	overBudget
-	notRecording
-	unreadable
-	noRecord
-	// What happened to the recorder.
+	unrecorded
+	missed
+	// The outcomes of recordings.
 	readings
-	pauses
-	foreignStops
-	secondRecorders
-	cutNames
-	writeFailures
-	parseErrors
-	unknownFormats
-	panics
-	cutThreads
+	failures
 	counters
-
-	countless counter = -1
 )
 
-// counterTexts have the value of the metric's attribute, "" for the sum, and what the page
-// shows.
-var counterTexts = [counters]struct{ value, text string }{
-	slowSpans:       {"", "slow spans"},
-	stored:          {"stored", "spans with exact times"},
-	olderThanWindow: {"older_than_window", "slow spans that began before the window"},
-	readTooLate:     {"read_too_late", "slow spans whose start had left the recording when it was read"},
-	notInTrace:      {"not_in_trace", "slow spans that are not in the trace"},
-	tooSoon:         {"too_soon", "slow spans within 10 s of a reading"},
-	tooMany:         {"too_many", "slow spans beyond 64 that waited"},
-	overBudget:      {"over_budget", "slow spans not read for the budget"},
-	notRecording:    {"not_recording", "slow spans not recorded, or lost with the recording"},
-	unreadable:      {"unreadable", "slow spans in recordings that could not be read, or not to their end"},
-	noRecord:        {"no_record", "slow spans that the store does not keep or has no room for"},
-	readings:        {"reading", "recordings read"},
-	pauses:          {"pause", "pauses for the budget"},
-	foreignStops:    {"foreign_stop", "recordings ended by a foreign trace.Stop"},
-	secondRecorders: {"second_recorder", "starts refused for another flight recorder"},
-	cutNames:        {"cut_name", "span names cut as Go before 1.27 dies of long ones"},
-	writeFailures:   {"write_failure", "recordings that could not be written"},
-	parseErrors:     {"parse_error", "recordings that are damaged"},
-	unknownFormats:  {"unknown_format", "recordings of an unknown format"},
-	panics:          {"panic", "panics while reading"},
-	cutThreads:      {"cut_threads", "readings of threads without room for the oldest"},
+// counterTexts have the metric's attribute, "" if there is no metric, and the text of the page.
+var counterTexts = [counters]struct{ outcome, text string }{
+	slowSpans:  {"", "slow spans"},
+	stored:     {"stored", "slow spans with exact times"},
+	unrecorded: {"not_recorded", "slow spans while recording was off"},
+	missed:     {"missed", "slow spans missing in the recording read"},
+	readings:   {"read", "recordings read"},
+	failures:   {"lost", "recordings lost"},
 }
 
 // accounts are the values of the counters, here and as metrics.
 type accounts struct {
-	values        [counters]atomic.Uint64
-	spans, events metric.Int64Counter
-	sets          [counters]metric.MeasurementOption
+	values            [counters]atomic.Uint64
+	spans, recordings metric.Int64Counter
+	sets              [counters]metric.MeasurementOption
 }
 
 func newAccounts(p metric.MeterProvider) (*accounts, error) {
 	meter := p.Meter("github.com/spanprof/spanprof/exectrace")
-	spans, err := meter.Int64Counter("spanprof.exectrace.span", metric.WithUnit("{span}"), metric.WithDescription("Slow spans, by whether they got exact times."))
+	spans, err := meter.Int64Counter("spanprof.exectrace.span", metric.WithUnit("{span}"), metric.WithDescription("Slow spans by outcome."))
 	if err != nil {
 		return nil, fmt.Errorf("exectrace: metrics: %w", err)
 	}
-	events, err := meter.Int64Counter("spanprof.exectrace.event", metric.WithUnit("{event}"), metric.WithDescription("What happened to the recorder of execution traces."))
+	recordings, err := meter.Int64Counter("spanprof.exectrace.recording", metric.WithUnit("{recording}"), metric.WithDescription("Recordings of the flight recorder by outcome."))
 	if err != nil {
 		return nil, fmt.Errorf("exectrace: metrics: %w", err)
 	}
-	a := &accounts{spans: spans, events: events}
+	a := &accounts{spans: spans, recordings: recordings}
 	for c := stored; c < counters; c++ {
-		key := attribute.Key("outcome")
-		if c >= readings {
-			key = "event"
-		}
-		a.sets[c] = metric.WithAttributeSet(attribute.NewSet(key.String(counterTexts[c].value)))
+		a.sets[c] = metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", counterTexts[c].outcome)))
 	}
 	return a, nil
 }
@@ -104,26 +66,19 @@ func (a *accounts) count(c counter, n int) {
 		return
 	}
 	a.values[c].Add(uint64(n))
-	switch ctx := context.Background(); { // of no span: it is nobody's work
+	switch ctx := context.Background(); { // of no span
 	case c >= readings:
-		a.events.Add(ctx, int64(n), a.sets[c])
+		a.recordings.Add(ctx, int64(n), a.sets[c])
 	case c >= stored:
 		a.spans.Add(ctx, int64(n), a.sets[c])
 	}
 }
 
-// Counters tells what the Recorder has done and what it lost, as the page of package
-// inprocess shows it: give it to Profiling.AddCounters. Each slow span is in one of the
-// counters after the first, once it is known what became of it.
+// Counters returns six counters with their texts, for Profiling.AddCounters of package
+// inprocess. Each slow span is also in one of the three counters after the first, once its
+// outcome is certain.
 func (r *Recorder) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		recording := uint64(0)
-		if r.Status().State == Recording {
-			recording = 1
-		}
-		if !yield("exact times: recording now", recording) {
-			return
-		}
 		for c := range counters {
 			if !yield("exact times: "+counterTexts[c].text, r.accounts.values[c].Load()) {
 				return

@@ -8,6 +8,8 @@ package exectrace_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"runtime/pprof"
 	rtrace "runtime/trace"
@@ -21,7 +23,46 @@ import (
 	"github.com/spanprof/spanprof/internal/loudskip"
 )
 
-// analyzed returns the analysis of a trace of f, which runs again where the runtime writes that
+// tries is the number of recordings of a test. Go 1.26.8 rarely writes one that no reader
+// accepts, on a busy machine: "expected a proc but didn't have one".
+const tries = 3
+
+// readable analyzes a recording. It returns nil if the runtime wrote it badly.
+func readable(t *testing.T, recording []byte, q exectrace.Query) *exectrace.Analysis {
+	t.Helper()
+	a, err := exectrace.Analyze(bytes.NewReader(recording), q)
+	if errors.Is(err, exectrace.ErrDamaged) {
+		t.Logf("THE RUNTIME WROTE A RECORDING BADLY, of %d bytes: %v", len(recording), err)
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// again runs a test until it returns true. It returns false if it tested nothing, for example
+// because a recording was unreadable.
+func again(t *testing.T, test func(t *testing.T) bool) {
+	t.Helper()
+	for try := range tries {
+		tested := false
+		if !t.Run(fmt.Sprint("try ", try+1), func(t *testing.T) { tested = test(t) }) || tested {
+			return
+		}
+	}
+	t.Errorf("none of %d tries tested anything: see their logs", tries)
+}
+
+func reasons(s *exectrace.Span) string {
+	var list []string
+	for _, h := range s.Holes {
+		list = append(list, h.Reason)
+	}
+	return strings.Join(list, "; ")
+}
+
+// analyzed returns the analysis of a trace of f. It runs f again if the runtime writes the trace
 // badly.
 func analyzed(t *testing.T, f func()) *exectrace.Analysis {
 	t.Helper()
@@ -39,7 +80,7 @@ func traced(t *testing.T, f func()) ([]byte, *exectrace.Analysis) {
 		}
 		f()
 		rtrace.Stop()
-		if a := readable(t, log.Bytes(), exectrace.WithSlowest(1000)); a != nil {
+		if a := readable(t, log.Bytes(), exectrace.Query{Slowest: 1000}); a != nil {
 			return log.Bytes(), a
 		}
 	}
@@ -125,7 +166,7 @@ func TestSpanFromBeforeTheTrace(t *testing.T) {
 		<-done
 		end()
 	})
-	if a.BeganBefore != 1 || len(a.Spans) != 1 || len(a.Names) != 1 {
+	if a.BeganBefore != 1 || len(a.Spans) != 1 {
 		t.Fatalf("%d spans began before, and there are %d, want 1 and 1", a.BeganBefore, len(a.Spans))
 	}
 	around := find(t, a, "around")
@@ -195,11 +236,10 @@ func TestNoFalseBlockersInGC(t *testing.T) {
 		allocating.Wait()
 	})
 	// Those that slept may not be among the slowest.
-	sleep, err := exectrace.Analyze(bytes.NewReader(log), exectrace.WithName("sleep"), exectrace.WithSlowest(1000))
+	sleep, err := exectrace.Analyze(bytes.NewReader(log), exectrace.Query{Name: "sleep", Slowest: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkSums(t, sleep)
 	for _, s := range slices.Concat(a.Spans, sleep.Spans) {
 		for _, w := range s.Waits {
 			for _, b := range w.Blockers {
@@ -210,46 +250,6 @@ func TestNoFalseBlockersInGC(t *testing.T) {
 	if got := len(sleep.Spans); got != sleepers*rounds {
 		t.Errorf("%d spans that slept are in the trace, want %d", got, sleepers*rounds)
 	}
-}
-
-// What ran while a span's goroutine was ready has a name.
-func TestRunners(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for timeout, tries := time.Now().Add(deadline), 1; ; tries++ {
-		s, user := waitForThread(t)
-		// Otherwise the scheduler took the thread from the other goroutine, and gave it to
-		// the goroutine that was ready.
-		if s.Start+s.Duration > user.Start+user.Duration {
-			if !slices.ContainsFunc(s.Runners, func(r exectrace.Runner) bool { return r.Span == "uses the thread" }) {
-				t.Errorf("there ran %+v", s.Runners)
-			}
-			return
-		}
-		if time.Now().After(timeout) {
-			t.Fatalf("got %d spans with a goroutine that lost the thread, want one with a goroutine that kept it", tries)
-		}
-	}
-}
-
-// waitForThread has a span wait for a thread that another one uses.
-func waitForThread(t *testing.T) (waits, uses *exectrace.Span) {
-	t.Helper()
-	a := analyzed(t, func() {
-		_, end := begin("waits for a thread")
-		ready, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(done)
-			_, end := begin("uses the thread")
-			close(ready) // and keeps the only thread
-			for from := time.Now(); time.Since(from) < 2*time.Millisecond; {
-			}
-			end()
-		}()
-		<-ready
-		end()
-		<-done
-	})
-	return find(t, a, "waits for a thread"), find(t, a, "uses the thread")
 }
 
 // Marks that do not fit their task give no span another's id.

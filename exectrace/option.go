@@ -14,139 +14,99 @@ import (
 
 // An Option configures Start.
 type Option interface {
-	applyTo(recorderConfig) recorderConfig
+	apply(config) config
 }
 
-type optionFunc func(recorderConfig) recorderConfig
+type optionFunc func(config) config
 
-func (f optionFunc) applyTo(c recorderConfig) recorderConfig { return f(c) }
+func (f optionFunc) apply(c config) config { return f(c) }
 
-type recorderConfig struct {
+type config struct {
 	threshold     time.Duration
 	withThreshold bool
 	share         float64
 	window        time.Duration
-	maxBytes      int64
 	meterProvider metric.MeterProvider
 	optIn         bool
 }
 
 const (
-	defaultShare  = 0.01
-	defaultWindow = 5 * time.Second
-	leastWindow   = time.Second
-	mostWindow    = time.Minute
-	// leastBytes is what a second of an idle program needs, and then some.
-	leastBytes = 1 << 20
-	// usualBytes is the least default of WithMaxBytes.
-	usualBytes = 8 << 20
+	defaultShare = 0.01
+	// defaultWindow is longer than the time between two readings: each span is in one.
+	defaultWindow           = readApart + 2*time.Second
+	leastWindow, mostWindow = time.Second, time.Minute
+	// leastBytes is enough for a second of a trace of any usual program.
+	leastBytes = 8 << 20
 )
 
-func newRecorderConfig(options []Option) (recorderConfig, error) {
-	c := recorderConfig{share: defaultShare, window: defaultWindow, meterProvider: otel.GetMeterProvider()}
+func newConfig(options []Option) (config, error) {
+	c := config{share: defaultShare, window: defaultWindow, meterProvider: otel.GetMeterProvider()}
 	for _, o := range options {
 		if o != nil {
-			c = o.applyTo(c)
+			c = o.apply(c)
 		}
 	}
 	switch {
 	case c.withThreshold && c.threshold <= 0:
-		return c, fmt.Errorf("exectrace: WithThreshold(%v): a slow span takes more than 0; leave the option out for the slowest of each name", c.threshold)
-	case !(c.share > 0 && c.share <= 1): // so that NaN is refused too
+		return c, fmt.Errorf("exectrace: WithThreshold(%v): use a duration above 0; omit the option for the slowest of each name", c.threshold)
+	case !(c.share > 0 && c.share <= 1): // also NaN
 		return c, fmt.Errorf("exectrace: WithBudget(%v): use a share of a core above 0, such as 0.01, and at most 1", c.share)
 	case c.window < leastWindow || c.window > mostWindow:
 		return c, fmt.Errorf("exectrace: WithWindow(%v): use %v to %v", c.window, leastWindow, mostWindow)
-	case c.maxBytes != 0 && c.maxBytes < leastBytes:
-		return c, fmt.Errorf("exectrace: WithMaxBytes(%d) is too little for a second of a trace: use at least %d", c.maxBytes, leastBytes)
 	case c.meterProvider == nil:
-		return c, errors.New("exectrace: WithMeterProvider(nil): leave the option out for the global one")
-	}
-	if c.maxBytes == 0 {
-		c.maxBytes = usualMaxBytes(c.share, c.window)
+		return c, errors.New("exectrace: WithMeterProvider(nil): omit the option for the global one")
 	}
 	return c, nil
 }
 
-// usualMaxBytes is the default of WithMaxBytes: twice what the budget allows in the time that
-// is recorded.
-func usualMaxBytes(share float64, window time.Duration) int64 {
-	allowed := share * float64(time.Second/perByte) * (window + time.Second).Seconds()
-	return max(2*int64(allowed), usualBytes)
+// maxBytes bounds a recording in memory: twice the bytes that the budget allows in a window.
+func (c *config) maxBytes() int64 {
+	allowed := c.share * float64(time.Second/perByte) * (c.window + time.Second).Seconds()
+	return max(2*int64(allowed), leastBytes)
 }
 
-// WithThreshold calls spans slow that take d or longer. Without it those are slow that take
-// longer than 99 in 100 spans of their name, once there were 100.
+// WithThreshold sets the least duration of a slow span. By default a slow span takes longer than
+// 99 of 100 spans of its name. The first 100 are not slow.
 func WithThreshold(d time.Duration) Option {
-	return optionFunc(func(c recorderConfig) recorderConfig {
+	return optionFunc(func(c config) config {
 		c.threshold, c.withThreshold = d, true
 		return c
 	})
 }
 
-// WithBudget sets what the execution trace may cost: a share of a core, 0.01 by default,
-// which is about half a megabyte of trace a second. The cost is computed from its bytes and
-// the number of goroutines. On Linux the CPU time of the reading thread counts too. Beyond it, recording pauses until the mean is met again.
-// Where that leaves less than a window to record, pauses become longer, up to an hour.
+// WithBudget sets the cost of recording and reading: a share of a core, 0.01 by default. It is
+// computed from the bytes of the trace and the number of goroutines. A minute of it can be
+// saved up. Recording stops while the budget has no reading left, see [ErrBudget].
 func WithBudget(share float64) Option {
-	return optionFunc(func(c recorderConfig) recorderConfig {
+	return optionFunc(func(c config) config {
 		c.share = share
 		return c
 	})
 }
 
-// WithWindow sets how far back the recording reaches at least, by default 5 s: a span that
-// began before has no exact times.
+// WithWindow sets the length of the recording, 1 s to 1 min, by default 12 s. A span that began
+// before it has no exact times. Below 10 s, some slow spans end too early for a reading.
 func WithWindow(d time.Duration) Option {
-	return optionFunc(func(c recorderConfig) recorderConfig {
+	return optionFunc(func(c config) config {
 		c.window = d
 		return c
 	})
 }
 
-// WithOptIn records nothing unless the environment has SPANPROF_ENABLED=true.
+// WithOptIn records only if the environment has SPANPROF_ENABLED=true.
 func WithOptIn() Option {
-	return optionFunc(func(c recorderConfig) recorderConfig {
+	return optionFunc(func(c config) config {
 		c.optIn = true
 		return c
 	})
 }
 
-// WithMeterProvider sets where the metrics of the Recorder go. The default is the global
-// MeterProvider. They are counters: spanprof.exectrace.span in {span}, by attribute outcome,
-// and spanprof.exectrace.event, by attribute event, with the values of Recorder.Counters.
+// WithMeterProvider sets the destination of metrics, by default the global MeterProvider. The
+// values of Recorder.Counters are spanprof.exectrace.span in {span} and
+// spanprof.exectrace.recording in {recording}, by attribute outcome.
 func WithMeterProvider(m metric.MeterProvider) Option {
-	return optionFunc(func(c recorderConfig) recorderConfig {
+	return optionFunc(func(c config) config {
 		c.meterProvider = m
 		return c
 	})
-}
-
-// MaxBytes is an option of Analyze and of Start: see [WithMaxBytes].
-type MaxBytes struct{ n int64 }
-
-var (
-	_ AnalyzeOption = MaxBytes{}
-	_ Option        = MaxBytes{}
-)
-
-// WithMaxBytes bounds memory.
-//
-// Of Analyze it bounds what is kept of the trace: about 50 bytes for each change of a
-// goroutine's state, which takes about 8 bytes in the trace. Where there is more, the rest
-// of the trace is left out, and Analysis.Cut is set. The default is 256 MiB. What is being
-// read, about a second of the trace at a time, comes on top, and WithMaxInput bounds it.
-//
-// Of Start it bounds the recording. Go keeps at least a second of it, whatever that takes:
-// where the recording takes more than n bytes, it pauses. The default is 8 MiB, or twice
-// what WithBudget allows in the time of a window. To read a recording takes about twelve
-// times its size for some 50 ms a megabyte. What is kept of it meanwhile takes 8 times n at most.
-// A recording with tens of thousands of new goroutines a second may need more. It is then not
-// read to its end, and its spans show that.
-func WithMaxBytes(n int64) MaxBytes { return MaxBytes{n} }
-
-func (m MaxBytes) apply(c *analyzeConfig) { c.maxBytes = m.n }
-
-func (m MaxBytes) applyTo(c recorderConfig) recorderConfig {
-	c.maxBytes = max(m.n, 1) // 0 is no default
-	return c
 }

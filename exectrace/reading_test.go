@@ -7,121 +7,199 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel/metric/noop"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/store"
 )
 
+// newTestRecorder returns a Recorder that does not run.
 func newTestRecorder(t *testing.T) *Recorder {
 	t.Helper()
 	accounts, err := newAccounts(noop.NewMeterProvider())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Recorder{accounts: accounts, config: recorderConfig{maxBytes: usualBytes}, budget: newBudget(1, time.Second)}
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Recorder{
+		accounts: accounts, store: s, budget: newBudget(1, defaultWindow),
+		config: config{share: 1, window: defaultWindow}, stop: make(chan struct{}),
+	}
 }
 
-// Each span of a recording that cannot be read is counted, and why.
-func TestUnreadableRecordings(t *testing.T) {
-	whole, tl := readRecording(t)
-	var spans []slowSpan
-	for i := range tl.Spans {
-		if s := &tl.Spans[i]; s.Marked && len(spans) < 5 {
-			spans = append(spans, slowSpan{id: spanID(s), ended: time.Now()})
+// wants fails if a counter differs. Counters that are not in want must be 0.
+func (r *Recorder) wants(t *testing.T, want map[counter]uint64) {
+	t.Helper()
+	for c := range counters {
+		if got := r.accounts.values[c].Load(); got != want[c] {
+			t.Errorf("got %d %s, want %d", got, counterTexts[c].text, want[c])
 		}
 	}
+}
+
+// timesOf returns the exact times in the store, nil if absent.
+func (r *Recorder) timesOf(t *testing.T, id string) *spanTimes {
+	t.Helper()
+	v, err := r.store.View(t.Context(), time.Time{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	list, err := v.Spans(store.SpanQuery{ID: id, Exact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
+		return nil
+	}
+	var x spanTimes
+	if err := json.Unmarshal(list.Spans[0].ExactTimes, &x); err != nil {
+		t.Fatal(err)
+	}
+	return &x
+}
+
+func readRecording(t *testing.T) (recording []byte, tl *timeline.Timeline) {
+	t.Helper()
+	recording, err := os.ReadFile("testdata/go1.26.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tl, err = timeline.Read(bytes.NewReader(recording), maxKept, t.Context().Err); err != nil {
+		t.Fatal(err)
+	}
+	return recording, tl
+}
+
+// Each span of an unreadable recording is counted.
+func TestUnreadableRecordings(t *testing.T) {
+	whole, tl := readRecording(t)
 	broken := bytes.Clone(whole)
 	copy(broken[len(broken)/2:], strings.Repeat("\xff", 100))
 	for _, test := range []struct {
 		name      string
 		recording []byte
-		why       counter
+		want      error
 	}{
-		{"not a trace", []byte("no trace at all, and long enough"), unknownFormats},
-		{"of another Go", append([]byte("go 1.99 trace\x00\x00\x00"), whole[16:]...), unknownFormats},
-		{"damaged", broken, parseErrors},
-		{"a panic", whole, panics}, // as there is no store
+		{"not a trace", []byte("no trace at all, and long enough"), ErrFormat},
+		{"of another Go", append([]byte("go 1.99 trace\x00\x00\x00"), whole[16:]...), ErrFormat},
+		{"damaged", broken, ErrDamaged},
+		{"a panic", whole, timeline.ErrPanic}, // without a store
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newTestRecorder(t)
-			err := r.keep(t.Context(), bytes.NewBuffer(test.recording), taken{spans: spans})
-			if err == nil {
-				t.Fatal("no error")
+			r.store = nil
+			for range 5 {
+				r.waiting = append(r.waiting, slowSpan{id: spanID(&tl.Spans[0])})
 			}
-			r.failed(time.Now(), err, time.Time{})
-			r.reporter.Wait(t.Context())
-			if got := r.accounts.values[unreadable].Load(); got != uint64(len(spans)) {
-				t.Errorf("%d spans are counted, want %d", got, len(spans))
+			if err := r.read(bytes.NewBuffer(test.recording), time.Now()); !errors.Is(err, test.want) {
+				t.Errorf("got error %v, want %v", err, test.want)
 			}
-			for c := readings; c < counters; c++ {
-				want := uint64(0)
-				if c == test.why {
-					want = 1
-				}
-				if got := r.accounts.values[c].Load(); got != want {
-					t.Errorf("counter %q: %d, want %d", counterTexts[c].text, got, want)
-				}
+			want := map[counter]uint64{missed: 5}
+			if errors.Is(test.want, timeline.ErrPanic) {
+				want[readings] = 1
 			}
-			if test.why == panics && !errors.Is(err, timeline.ErrPanic) {
-				t.Errorf("error %v, want ErrPanic", err)
-			}
+			r.wants(t, want)
 		})
 	}
 }
 
-// Spans that the store does not know are counted.
-func TestNoRecord(t *testing.T) {
+// Shutdown ends a reading.
+func TestStoppedReading(t *testing.T) {
+	whole, _ := readRecording(t)
+	r := newTestRecorder(t)
+	r.waiting = []slowSpan{{}}
+	close(r.stop)
+	if err := r.read(bytes.NewBuffer(whole), time.Now()); !errors.Is(err, errStopped) {
+		t.Errorf("got error %v, want errStopped", err)
+	}
+	r.wants(t, map[counter]uint64{missed: 1})
+}
+
+// Spans without exact times have the reason as a hole, if the store keeps them.
+func TestMissedSpans(t *testing.T) {
 	whole, tl := readRecording(t)
 	r := newTestRecorder(t)
-	var err error
-	if r.store, err = store.New(); err != nil {
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.store.SpanProcessor()))
+	started := time.Now().Add(-time.Hour)
+	var ids []string
+	for range 3 {
+		_, span := tp.Tracer("test").Start(t.Context(), "slow", trace.WithTimestamp(started))
+		span.End(trace.WithTimestamp(started.Add(time.Minute)))
+		ids = append(ids, span.SpanContext().SpanID().String())
+	}
+	r.inbox.open(true)
+	r.inbox.add(slowSpan{id: ids[0], name: "slow", started: started, ended: time.Now(), duration: time.Minute})
+	r.inbox.add(slowSpan{id: ids[1], name: "slow", started: started, ended: time.Now(), duration: time.Second})
+	r.inbox.add(slowSpan{id: ids[2], name: "slow", started: started, ended: time.Now().Add(time.Hour), duration: time.Second})
+	r.inbox.add(slowSpan{id: spanID(&tl.Spans[0]), duration: time.Second}) // not in the store
+	r.receive()
+	if len(r.waiting) != 3 {
+		t.Fatalf("%d spans wait, want 3: the other is longer than the window", len(r.waiting))
+	}
+	r.budget.begin(time.Now())
+	if err := r.read(bytes.NewBuffer(whole), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.keep(t.Context(), bytes.NewBuffer(whole), taken{spans: []slowSpan{{id: spanID(&tl.Spans[0]), ended: time.Now()}, {id: "0123456789abcdef", ended: time.Now()}}}); err != nil {
-		t.Fatal(err)
-	}
-	if missing, unknown := r.accounts.values[noRecord].Load(), r.accounts.values[notInTrace].Load(); missing != 1 || unknown != 1 {
-		t.Errorf("%d spans without record, %d not in the trace, want 1 and 1", missing, unknown)
+	r.wants(t, map[counter]uint64{missed: 4, readings: 1})
+	for i, want := range []string{"before the recording of 12s: WithWindow", "before recording did", "before the recording of"} {
+		x := r.timesOf(t, ids[i])
+		if x == nil || !x.Start.Equal(started) || len(x.Holes) != 1 || x.Holes[0].Duration != x.Duration || !strings.Contains(x.Holes[0].Reason, want) {
+			t.Errorf("span %d: got %+v, want one hole: %s", i, x, want)
+		}
 	}
 }
 
-// What is too long for the store becomes shorter, and says what is missing.
+// A recording with its bytes is bounded. Without, its size is counted.
+func TestRecordingIsBounded(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		b := recording{most: 1000, keep: keep}
+		for range 4 {
+			if _, err := b.Write(bytes.Repeat([]byte("x"), 300)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := map[bool]int{true: 900}[keep]; b.n != 1200 || b.Len() != want {
+			t.Errorf("keep %t: got %d bytes, %d kept, want 1200 and %d", keep, b.n, b.Len(), want)
+		}
+	}
+}
+
+// Too long times are shortened, and the rest is counted.
 func TestFit(t *testing.T) {
 	stack := make([]Frame, mostFrames)
 	for i := range stack {
 		stack[i] = Frame{Func: strings.Repeat("f", 500), File: strings.Repeat("g", 500), Line: i}
 	}
-	times := SpanTimes{Span: Span{Duration: time.Hour}}
+	times := spanTimes{Span: Span{Duration: time.Hour}}
 	for range mostGoroutines {
-		times.Goroutines = append(times.Goroutines, Goroutine{Intervals: make([]Interval, 20)})
+		times.Goroutines = append(times.Goroutines, Goroutine{Intervals: make([]Part, 20)})
 	}
 	for range mostWaits {
 		times.Waits = append(times.Waits, Wait{Stack: stack, Ended: stack, Blockers: make([]Blocker, mostBlockers)})
-	}
-	for range mostSteps {
-		times.Path = append(times.Path, Step{Duration: time.Second})
 	}
 	data, err := times.fit()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got SpanTimes
+	var got spanTimes
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(data) > store.MaxExactTimes || len(got.Waits) == 0 || !got.Omitted {
-		t.Errorf("%d bytes with %d waits, omitted %t, want at most %d", len(data), len(got.Waits), got.Omitted, store.MaxExactTimes)
+		t.Errorf("got %d bytes with %d waits, omitted %t, want at most %d", len(data), len(got.Waits), got.Omitted, store.MaxExactTimes)
 	}
-	path := got.PathOmitted
-	for _, s := range got.Path {
-		path += s.Duration
-	}
-	if len(got.Waits)+got.WaitsOmitted != mostWaits || len(got.Goroutines)+got.GoroutinesOmitted != mostGoroutines || path != mostSteps*time.Second {
-		t.Errorf("%d waits and %d omitted, %d goroutines and %d, a path of %v", len(got.Waits), got.WaitsOmitted, len(got.Goroutines), got.GoroutinesOmitted, path)
+	if len(got.Waits)+got.WaitsOmitted != mostWaits || len(got.Goroutines)+got.GoroutinesOmitted != mostGoroutines {
+		t.Errorf("%d waits and %d omitted, %d goroutines and %d omitted", len(got.Waits), got.WaitsOmitted, len(got.Goroutines), got.GoroutinesOmitted)
 	}
 }

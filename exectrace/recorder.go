@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	rtrace "runtime/trace"
 	"sync"
 	"time"
@@ -20,120 +21,89 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
+// ErrBudget is the error of Status if the budget has no reading left, or if a recording is too
+// large. Recording is off until Status.Until. Then a minute of the budget is saved up.
+// After a recording without any use it is off for an hour.
+var ErrBudget = errors.New("exectrace: the execution trace exceeds WithBudget")
+
 const (
-	// lookEvery is how often the recording's size is looked at, which is what it costs.
-	lookEvery = time.Second
-	// lookBefore is the time between a look at a recording's size and its reading, which
-	// needs its growth. A reading is put off as long while the growth is too fast.
-	lookBefore = 100 * time.Millisecond
-	// retryAfter is how long to wait for another flight recorder.
-	retryAfter = 2 * time.Second
-	// stopEvery is how often to try to stop while another execution trace is on.
-	stopEvery = 10 * time.Millisecond
-	// shutdownGrace is how long Shutdown goes on after the end of its context, for what takes
-	// a moment.
+	// retryAfter is the time between tries while another flight recorder or trace is on.
+	retryAfter = time.Second
+	// shutdownGrace is the time that Shutdown takes after the end of its context.
 	shutdownGrace = time.Second
 )
 
-// TracerProvider is what Start needs of a tracer provider: the place to register a span
-// processor. *spanprof.TracerProvider and *sdktrace.TracerProvider have it.
+// TracerProvider registers span processors. *spanprof.TracerProvider and
+// *sdktrace.TracerProvider implement it.
 type TracerProvider interface {
 	RegisterSpanProcessor(sdktrace.SpanProcessor)
 	UnregisterSpanProcessor(sdktrace.SpanProcessor)
 }
 
-// State is what a Recorder does.
-type State string
-
-const (
-	// Recording means that the flight recorder is on.
-	Recording State = "recording"
-	// Paused ends at Status.Until. The flight recorder is off then, unless
-	// Status.Err is ErrForeignTrace too.
-	Paused State = "paused"
-	// Off is Paused after pauses again and again before there was a window of recording:
-	// they become longer, up to an hour.
-	Off State = "off"
-	// Stopped is the state after Shutdown, and where the environment switches everything off.
-	// The flight recorder is off, unless Status.Err is ErrForeignTrace.
-	Stopped State = "stopped"
-)
-
-// Status is what a Recorder does, and why.
+// Status is the state of a Recorder.
 type Status struct {
-	State State
-	// Err is why it does not record, for errors.Is and errors.As: a *BudgetError, a *ParseError,
-	// a *FormatError, ErrSecondRecorder or ErrForeignStop. It is ErrForeignTrace, too or alone,
-	// while another execution trace keeps the flight recorder on. While the Recorder records it
-	// is nil.
+	Recording bool
+	// Err is the reason if it does not record. It wraps ErrBudget, ErrFormat, ErrForeignTrace,
+	// or has a text. It is nil while it records, and after Shutdown.
 	Err   error
-	Until time.Time // of a pause
-	// BytesPerSecond of execution trace, and the Share of a core that they are reckoned
-	// to cost, at the last look.
+	Until time.Time // the end of a pause
+	// BytesPerSecond of trace at the last look, and their cost as a share of a core.
 	BytesPerSecond int64
 	Share          float64
 }
 
-// Recorder has the exact times of slow spans, out of the flight recorder of the process, in
-// a store. It is safe for concurrent use.
+// Recorder gives a store the exact times of slow spans, from the flight recorder of the
+// process. It is safe for concurrent use.
 type Recorder struct {
-	config    recorderConfig
+	config    config
 	tp        TracerProvider
 	processor processor
 	store     *store.Store
 	slowness  slowness
-	pending   pending
+	inbox     inbox
 	accounts  *accounts
 	reporter  report.Reporter
 	steps     clockSteps
 
-	wake    chan struct{}
-	asks    chan ask      // for the recording
-	stop    chan struct{} // closed when Shutdown is called
-	foreign chan struct{} // closed when another execution trace keeps end from stopping
-	done    chan struct{} // closed when run has ended
-	once    sync.Once
+	asks chan chan<- answer
+	stop chan struct{} // closed by Shutdown
+	done chan struct{} // closed at the end of run
+	once sync.Once
 
 	mu     sync.Mutex
 	status Status
 
-	// What follows belongs to run.
-
-	flight flight
-	budget *budget
-	last   time.Time // of the last look
-	look   time.Time // of the next one
-	resume time.Time // of the end of a pause
-	why    error     // of a pause; nil while it records
-
-	underway  *underway // nil while nothing is read
-	readAfter time.Time // before which nothing is read
+	// Fields of run.
+	flight   flight
+	budget   *budget
+	waiting  []slowSpan // for a reading
+	next     time.Time  // of the next step
+	nextRead time.Time  // no reading before
+	cause    error      // of a pause, nil while it records
 }
 
-// Start turns the process's flight recorder on. When a slow local root of tp ends, it reads
-// the recording. The span's times by state go to s. Spans have their ids in the recording where spanprof.NewTracerProvider or
-// spanprof.NewSpanProcessor are on their way.
+// Start turns the process's flight recorder on. After the end of a slow local root of tp it reads
+// the recording, at most once in 10 s. Store s gets the exact times. Spans have ids in the
+// recording if spanprof.NewTracerProvider or spanprof.NewSpanProcessor is in use.
 //
-// Where the environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is
-// recorded. The error names an option that is wrong, or what is missing.
+// Nothing is recorded if the environment has OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true.
+// The error names a wrong option or a missing argument.
 func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, error) {
-	c, err := newRecorderConfig(options)
+	c, err := newConfig(options)
 	if err != nil {
 		return nil, err
 	}
 	if v := reflect.ValueOf(tp); tp == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("exectrace: no tracer provider: give it the provider of the program's spans")
+		return nil, errors.New("exectrace: no tracer provider: pass the provider of the program's spans")
 	}
 	if s == nil {
-		return nil, errors.New("exectrace: no store: give it the store of inprocess.Start, by Profiling.Store")
+		return nil, errors.New("exectrace: no store: pass Profiling.Store of inprocess.Start")
 	}
 	r := &Recorder{
 		config: c, tp: tp, store: s,
 		slowness: slowness{threshold: c.threshold},
-		pending:  pending{window: c.window, closed: true},
 		budget:   newBudget(c.share, c.window),
-		wake:     make(chan struct{}, 1), asks: make(chan ask), stop: make(chan struct{}), foreign: make(chan struct{}), done: make(chan struct{}),
-		status: Status{State: Stopped},
+		asks:     make(chan chan<- answer), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if r.accounts, err = newAccounts(c.meterProvider); err != nil {
 		return nil, err
@@ -143,25 +113,22 @@ func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, err
 		return r, nil
 	}
 	r.processor = processor{r}
-	tp.RegisterSpanProcessor(r.processor) // first: it keeps long names out of the trace
+	tp.RegisterSpanProcessor(r.processor) // before the trace: it shortens long names
 	r.begin(time.Now())
 	go r.run()
 	return r, nil
 }
 
-// Status returns what the Recorder does now.
+// Status returns the state of the Recorder.
 func (r *Recorder) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
 }
 
-// Shutdown turns the flight recorder off, by the end of ctx and a second more at most. While
-// another execution trace is on, it waits for that one's end. If ctx ends first the error is
-// ErrForeignTrace. It is ctx's error if the runtime does not answer, because the writer of
-// the other trace has stopped. The flight recorder then stays on until it can be
-// turned off, and another call waits for that. The error is ctx's, too, if the flight
-// recorder is off and a recording is still being read.
+// Shutdown turns the flight recorder off. It takes a second longer than ctx at most. Then the
+// error is ErrForeignTrace if another execution trace is on, otherwise the error of ctx. The
+// flight recorder is turned off later, and another call waits for that.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	r.once.Do(func() { close(r.stop) })
 	defer r.reporter.Wait(ctx)
@@ -170,124 +137,149 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	for foreign, grace := r.foreign, time.After(shutdownGrace); ; {
+	select {
+	case <-r.done:
+		return nil
+	case <-time.After(shutdownGrace):
+	}
+	if err := r.Status().Err; errors.Is(err, ErrForeignTrace) {
+		return err
+	}
+	return fmt.Errorf("exectrace: the flight recorder is still on: %w", context.Cause(ctx))
+}
+
+// run does all work except the processor's. It clears the labels of the goroutine that called
+// Start.
+func (r *Recorder) run() {
+	defer close(r.done)
+	goruntime.ClearLabels()
+	for {
+		timer := time.NewTimer(time.Until(r.next))
 		select {
-		case <-r.done:
-			return nil
-		case <-foreign:
-			if err := r.Status().Err; err != nil {
-				return err
-			}
-			foreign = nil // that trace has ended
-		case <-grace:
-			switch got := r.Status(); {
-			case got.State == Stopped && got.Err != nil:
-				return got.Err
-			case got.State == Stopped:
-				return fmt.Errorf("exectrace: the flight recorder is off, and a recording is still being read: %w", context.Cause(ctx))
-			}
-			return fmt.Errorf("exectrace: the flight recorder is on for longer: the runtime does not answer, as when another execution trace is written to what takes no more: %w", context.Cause(ctx))
+		case <-r.stop:
+			timer.Stop()
+			r.end()
+			r.tp.UnregisterSpanProcessor(r.processor)
+			return
+		case to := <-r.asks:
+			to <- r.answer(time.Now())
+		case <-timer.C:
+			r.step(time.Now())
 		}
+		timer.Stop()
+	}
+}
+
+// step does what is due, and sets the time of the next step.
+func (r *Recorder) step(now time.Time) {
+	switch {
+	case r.cause == nil && r.flight.interrupted():
+		r.count(failures, 1)
+		r.pause(now, errForeignStop, 0)
+	case r.cause == nil:
+		r.look(now)
+	case r.flight.on(): // because of another trace
+		r.pause(now, r.cause, max(r.Status().Until.Sub(now), 0))
+	default:
+		r.begin(now)
 	}
 }
 
 func (r *Recorder) count(c counter, n int) { r.accounts.count(c, n) }
 
-// set sets the Recorder's state.
-func (r *Recorder) set(state State, err error, until time.Time) {
+// set sets the status.
+func (r *Recorder) set(recording bool, err error, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status = Status{State: state, Err: err, Until: until, BytesPerSecond: r.budget.bytesPerSecond, Share: r.budget.lastShare}
-}
-
-// run does everything but the looks at spans that end. It begins with the labels of the
-// goroutine that called Start.
-func (r *Recorder) run() {
-	defer close(r.done)
-	goruntime.ClearLabels()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-r.stop:
-			r.end()
-			r.tp.UnregisterSpanProcessor(r.processor)
-			return
-		case <-r.wake:
-		case to := <-r.asks:
-			r.answer(to)
-		case done := <-r.underway.outcome():
-			r.hasRead(time.Now(), done)
-		case <-timer.C:
-		}
-		timer.Reset(time.Until(r.step(time.Now())))
-	}
+	r.status = Status{Recording: recording, Err: err, Until: until, BytesPerSecond: int64(r.budget.bytesPerSecond), Share: r.budget.cost}
 }
 
 // begin turns the flight recorder on.
 func (r *Recorder) begin(now time.Time) {
-	err := r.flight.start(rtrace.FlightRecorderConfig{MinAge: r.config.window, MaxBytes: uint64(r.config.maxBytes)})
+	err := r.flight.start(rtrace.FlightRecorderConfig{MinAge: r.config.window, MaxBytes: uint64(r.config.maxBytes())})
 	if err != nil {
-		r.count(secondRecorders, 1)
-		r.reporter.Report(err)
-		r.resume, r.why = now.Add(retryAfter), err
-		r.set(Paused, err, r.resume)
+		if !errors.Is(r.cause, errSecondRecorder) {
+			r.reporter.Report(err)
+		}
+		r.cause, r.next = err, now.Add(retryAfter)
+		r.set(false, err, r.next)
 		return
 	}
 	r.budget.begin(now)
-	r.last, r.look, r.why = now, now.Add(lookEvery), nil
-	r.set(Recording, nil, time.Time{})
-	r.pending.open()
+	r.cause, r.next = nil, now.Add(leastLook)
+	r.set(true, nil, time.Time{})
+	r.inbox.open(true)
 }
 
-// records reports whether slow spans are recorded.
-func (r *Recorder) records() bool { return r.flight.on() && r.why == nil }
-
-// halt turns the flight recorder off for a time, and drops the slow spans that wait.
-func (r *Recorder) halt(now time.Time, err error, pause time.Duration) {
-	r.count(unread(err), r.pending.close())
-	r.reporter.Report(err)
-	r.resume, r.why, r.look = now.Add(pause), err, now.Add(lookEvery)
-	state := Paused
-	if _, over := errors.AsType[*BudgetError](err); over && r.budget.hopeless() {
-		state = Off
+// pause turns the flight recorder off for a time, and drops the slow spans that wait.
+func (r *Recorder) pause(now time.Time, err error, length time.Duration) {
+	if r.cause == nil {
+		r.count(unrecorded, r.inbox.open(false)+len(r.waiting))
+		r.reporter.Report(err)
+		r.waiting = nil
 	}
-	r.flight.stop() // step tries again
-	r.setPause(state)
-	r.pay(now)
-}
-
-// prolong has a pause last until a time at least.
-func (r *Recorder) prolong(until time.Time) {
-	if until.After(r.resume) {
-		r.resume = until
+	until := now.Add(length)
+	r.cause, r.next = err, until
+	if !r.flight.stop() {
+		err, r.next = fmt.Errorf("%w; %w", err, ErrForeignTrace), now.Add(retryAfter)
 	}
-	r.setPause(r.Status().State)
-}
-
-// setPause sets a state of pause, and its cause.
-func (r *Recorder) setPause(state State) {
-	err := r.why
-	if r.flight.on() {
-		err = fmt.Errorf("%w; %w", err, ErrForeignTrace)
-	}
-	r.set(state, err, r.resume)
+	r.set(false, err, until)
 }
 
 // end turns the flight recorder off for good.
 func (r *Recorder) end() {
-	r.count(notRecording, r.pending.close())
-	r.tellOlder()
-	if r.underway != nil {
-		r.underway.abandon(errNotRecording)
-		defer func() { <-r.underway.ended }()
+	r.count(unrecorded, r.inbox.open(false)+len(r.waiting))
+	for !r.flight.stop() {
+		r.set(false, ErrForeignTrace, time.Time{})
+		<-time.After(10 * time.Millisecond)
 	}
-	if !r.flight.stop() {
-		r.set(Stopped, ErrForeignTrace, time.Time{})
-		close(r.foreign)
-		for !r.flight.stop() {
-			<-time.After(stopEvery)
+	r.set(false, nil, time.Time{})
+}
+
+// look pays for the recording since the last look, and reads it if a reading is due. It
+// pauses if there would be no money for the next reading.
+func (r *Recorder) look(now time.Time) {
+	r.steps.doubtful(now) // notice each step of the clock
+	r.receive()
+	data := recording{most: r.config.maxBytes(), keep: len(r.waiting) > 0}
+	from := time.Now()
+	err := r.flight.write(&data)
+	now = now.Add(time.Since(from))
+	goroutines := runtime.NumGoroutine()
+	r.next = now.Add(r.budget.nextLook(goroutines))
+	if err != nil {
+		r.count(failures, 1)
+		r.pause(now, err, retryAfter)
+		return
+	}
+	r.budget.look(now, data.n, goroutines)
+	lasts := data.n <= data.most && r.budget.lasts(r.nextRead.Sub(now))
+	due := len(r.waiting) > 0 && !now.Before(r.nextRead) && now.Sub(r.waiting[0].ended) >= gather
+	if data.n <= data.most && len(r.waiting) > 0 && (due || !lasts) && r.budget.pay(now, r.budget.readCost(), 0) {
+		if r.flight.interrupted() {
+			r.next = now
+			return
 		}
+		r.nextRead = now.Add(readApart)
+		err := r.read(&data.Buffer, now)
+		now = now.Add(time.Since(from))
+		if err != nil {
+			r.count(failures, 1)
+			pause := time.Duration(0)
+			if errors.Is(err, ErrFormat) {
+				pause = longPause // until the program is built with another Go
+			}
+			r.pause(now, err, pause)
+			return
+		}
+		r.budget.useful = true
+		lasts = r.budget.lasts(readApart) // the next reading, before recording goes on
 	}
-	r.set(Stopped, nil, time.Time{})
+	if !lasts {
+		pause := r.budget.pause(now)
+		r.pause(now, fmt.Errorf("%w: it takes %.1f MB a second, about %.3g %% of a core: recording is off for %v",
+			ErrBudget, r.budget.bytesPerSecond/1e6, 100*r.budget.cost, pause.Round(time.Second)), pause)
+		return
+	}
+	r.set(true, nil, time.Time{})
 }

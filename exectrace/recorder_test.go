@@ -34,7 +34,6 @@ func TestOptions(t *testing.T) {
 		{"WithBudget", tp, s, exectrace.WithBudget(0)},
 		{"WithBudget", tp, s, exectrace.WithBudget(1.1)},
 		{"WithWindow", tp, s, exectrace.WithWindow(0)},
-		{"WithMaxBytes", tp, s, exectrace.WithMaxBytes(0)},
 		{"WithMeterProvider", tp, s, exectrace.WithMeterProvider(nil)},
 	} {
 		if _, err := exectrace.Start(test.tp, test.store, test.option); err == nil || !strings.Contains(err.Error(), test.name) {
@@ -55,8 +54,8 @@ func TestOptInWithoutVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Status().State; got != exectrace.Stopped || rtrace.IsEnabled() {
-		t.Errorf("got state %q, a trace is on: %t", got, rtrace.IsEnabled())
+	if got := r.Status(); got.Recording || rtrace.IsEnabled() {
+		t.Errorf("got status %+v, a trace is on: %t", got, rtrace.IsEnabled())
 	}
 	if err := r.Shutdown(t.Context()); err != nil {
 		t.Error(err)

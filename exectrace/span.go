@@ -16,47 +16,48 @@ import (
 const (
 	mostGoroutines = 100
 	mostHoles      = 50
-	mostWaits      = 100
-	mostSteps      = 200
-	mostRunners    = 10
 	mostFrames     = 32
+	// pieceBudget bounds the pieces of a timeline that one analysis reads.
+	pieceBudget = 1_000_000
 )
+
+const unknown = "the trace has no information"
 
 // spanAnalysis is the analysis of one local root.
 type spanAnalysis struct {
-	t    *timeline.Timeline
-	root int32
-	span *timeline.Span
-	in   []bool // which spans are the root or below it
-	out  Span
-
-	waits map[waitKey]*waitSum
-	// budget is how many pieces the looks at other goroutines may take, so that no trace
-	// keeps an analysis busy for ever.
-	budget int
-	ready  []stretch // of the first goroutine
+	t      *timeline.Timeline
+	root   int32
+	span   *timeline.Span
+	in     []bool // by span: it is the root or below it
+	out    Span
+	waits  map[waitKey]*waitSum
+	budget int // pieces left
 }
 
-const pieceBudget = 1_000_000
-
-// stretch is a time.
-type stretch struct{ start, end int64 }
-
-// analyzeSpan returns the analysis of a local root by so many pieces at most.
-func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
-	out, _ := analyzeWithin(t, root, budget)
-	return out
+// analyzeSpans analyzes local roots. They share the budget: the rest of one goes to the others.
+func analyzeSpans(t *timeline.Timeline, roots []int32, budget int, stopped func() error) []Span {
+	list := make([]Span, 0, len(roots))
+	for i, root := range roots {
+		if stopped() != nil {
+			break
+		}
+		share := budget / (len(roots) - i)
+		out, left := analyzeSpan(t, root, share)
+		budget -= share - left
+		list = append(list, out)
+	}
+	return list
 }
 
-// analyzeWithin is analyzeSpan, and returns how many pieces are left too.
-func analyzeWithin(t *timeline.Timeline, root int32, budget int) (out Span, left int) {
+// analyzeSpan returns the analysis of a local root, and the rest of its budget.
+func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, left int) {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
 		t: t, root: root, span: s, in: t.Below(root),
 		waits: map[waitKey]*waitSum{}, budget: budget,
 		out: Span{
 			ID: spanID(s), Name: s.Name, Start: duration(s.Start), Duration: duration(s.End - s.Start), Open: !s.Ended,
-			Goroutines: []Goroutine{}, Waits: []Wait{}, Path: []Step{},
+			Goroutines: []Goroutine{}, Waits: []Wait{},
 		},
 	}
 	for _, g := range t.Involved(a.in, s.Goroutine) {
@@ -65,45 +66,34 @@ func analyzeWithin(t *timeline.Timeline, root int32, budget int) (out Span, left
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
-	a.trimIntervals()
+	room := mostIntervals
+	for i := range a.out.Goroutines {
+		g := &a.out.Goroutines[i]
+		if len(g.Intervals) > room {
+			g.Intervals = nil
+		}
+		room -= len(g.Intervals)
+	}
 	a.outcome()
 	a.sumWaits()
-	a.path()
-	a.runners() // last: among many goroutines they take all that the budget has left
 	a.out.Cut = a.budget < 0
 	return a.out, max(a.budget, 0)
 }
 
-// analyzeTogether returns the analyses of local roots, which share the pieces: what one
-// leaves is the others'. It lacks some if stopped returns an error.
-func analyzeTogether(t *timeline.Timeline, roots []int32, budget int, stopped func() error) []Span {
-	list := make([]Span, 0, len(roots))
-	for i, root := range roots {
-		if stopped() != nil {
-			break
-		}
-		share := budget / (len(roots) - i)
-		out, left := analyzeWithin(t, root, share)
-		budget -= share - left
-		list = append(list, out)
-	}
-	return list
-}
-
-// goroutine adds up what a goroutine did for the span, and collects its waits.
+// goroutine sums what a goroutine did for the span, and collects its waits.
 func (a *spanAnalysis) goroutine(index int32) {
 	g := &a.t.Goroutines[index]
 	first := index == a.span.Goroutine
 	var sums [timeline.States]int64
 	when, inSpan := newIntervals(a.span), map[int32]int64{}
 	out := Goroutine{ID: g.ID, Function: g.Function, Start: -1}
-	at := a.span.Start // until here all is accounted for
+	at := a.span.Start // all time before is assigned
 	a.t.Pieces(index, a.span.Start, a.span.End, func(p timeline.Piece) bool {
 		if a.budget--; a.budget < 0 {
 			return false
 		}
 		if first && p.Start > at {
-			a.hole("the trace does not tell", at, p.Start)
+			a.hole(unknown, at, p.Start)
 		}
 		at = p.End
 		switch {
@@ -116,80 +106,65 @@ func (a *spanAnalysis) goroutine(index int32) {
 		}
 		if p.State == timeline.Unknown {
 			if first {
-				a.hole("the trace does not tell", p.Start, p.End)
+				a.hole(unknown, p.Start, p.End)
 			}
 			return true
 		}
 		if out.Start < 0 {
 			out.Start = duration(p.Start - a.span.Start)
 		}
-		inSpan[p.Span] += p.End - p.Start
 		out.End = duration(p.End - a.span.Start)
-		when.add(&p)
+		inSpan[p.Span] += p.End - p.Start
 		sums[p.State] += p.End - p.Start
+		when.add(&p)
 		if p.State.Waits() {
 			a.wait(index, &p)
-		}
-		if first && p.State == timeline.Runnable {
-			a.ready = append(a.ready, stretch{p.Start, p.End})
 		}
 		return true
 	})
 	if first && at < a.span.End {
+		reason := unknown
 		switch {
 		case a.budget < 0:
-			a.hole("too many events to look at", at, a.span.End)
+			reason = "there are too many events"
 		case g.Ended <= a.span.End:
-			a.hole("its goroutine had ended", at, a.span.End)
-		default:
-			a.hole("the trace does not tell", at, a.span.End)
+			reason = "its goroutine had ended"
 		}
+		a.hole(reason, at, a.span.End)
 	}
 	if out.Start < 0 && !first {
 		return
-	}
-	out.Start = max(out.Start, 0)
-	out.States = stateTimes(&sums)
-	out.Intervals = when.done()
-	if !first {
-		out.Child = a.mostly(inSpan)
 	}
 	if len(a.out.Goroutines) == mostGoroutines {
 		a.out.GoroutinesOmitted++
 		return
 	}
+	out.Start = max(out.Start, 0)
+	out.States = stateSums(&sums)
+	out.Intervals = when.done()
+	if !first {
+		out.Child = a.mostly(inSpan)
+	}
 	a.out.Goroutines = append(a.out.Goroutines, out)
 }
 
-// trimIntervals bounds the intervals of all goroutines.
-func (a *spanAnalysis) trimIntervals() {
-	left := mostIntervals
-	for i := range a.out.Goroutines {
-		g := &a.out.Goroutines[i]
-		if len(g.Intervals) > left {
-			g.Intervals = nil
-		}
-		left -= len(g.Intervals)
-	}
-}
-
-// outcome names what the end of the span leaves open.
+// outcome adds holes for an end elsewhere, and for no end.
 func (a *spanAnalysis) outcome() {
 	s := a.span
 	if s.Ended && s.EndGoroutine != timeline.None && s.EndGoroutine != s.Goroutine {
-		reason := fmt.Sprintf("the span ended on goroutine %d: since when it was there the trace does not tell", a.t.Goroutines[s.EndGoroutine].ID)
-		a.out.Holes = append(a.out.Holes, Hole{Reason: reason, Start: a.out.Duration})
+		reason := fmt.Sprintf("the span ended on goroutine %d: the trace has no time of the change", a.t.Goroutines[s.EndGoroutine].ID)
+		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
 	}
 	if !s.Ended {
 		reason := "the span had not ended when the trace did"
 		if a.t.Cut {
-			reason = "the trace was not read further: it has too many events"
+			reason = "the rest of the trace was not read: it has too many events"
 		}
-		a.out.Holes = append(a.out.Holes, Hole{Reason: reason, Start: a.out.Duration})
+		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
 	}
 }
 
-// hole adds a hole, to the one before if that has the same reason.
+// hole adds a hole, or extends the last one with the same reason.
 func (a *spanAnalysis) hole(reason string, from, to int64) {
 	start, length := duration(from-a.span.Start), duration(to-from)
 	if n := len(a.out.Holes); n > 0 {
@@ -204,21 +179,10 @@ func (a *spanAnalysis) hole(reason string, from, to int64) {
 			return
 		}
 	}
-	a.out.Holes = append(a.out.Holes, Hole{Reason: reason, Start: start, Duration: length})
+	a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: start, Duration: length})
 }
 
-// child returns the name of a span, "" for the local root.
-func (a *spanAnalysis) child(span int32) string { return childName(a.t, span, a.root) }
-
-func childName(t *timeline.Timeline, span, root int32) string {
-	if span == timeline.None || span == root {
-		return ""
-	}
-	return t.Spans[span].Name
-}
-
-// mostly returns the name of the child of the local root that most of a goroutine's time was
-// for, by its times in each span; "" where that is the root itself.
+// mostly returns the name of the root's child with most of the time, "" for the root.
 func (a *spanAnalysis) mostly(inSpan map[int32]int64) string {
 	sums := map[int32]int64{}
 	for span, sum := range inSpan {
@@ -233,7 +197,15 @@ func (a *spanAnalysis) mostly(inSpan map[int32]int64) string {
 			most = span
 		}
 	}
-	return a.child(most)
+	return childName(a.t, most, a.root)
+}
+
+// childName returns the name of a span, "" for its local root.
+func childName(t *timeline.Timeline, span, root int32) string {
+	if span == timeline.None || span == root {
+		return ""
+	}
+	return t.Spans[span].Name
 }
 
 func spanID(s *timeline.Span) string {
@@ -245,15 +217,15 @@ func spanID(s *timeline.Span) string {
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
-// stateTimes returns what is not zero, the longest first.
-func stateTimes(sums *[timeline.States]int64) []StateTime {
-	list := []StateTime{}
+// stateSums returns the sums above zero, the longest first.
+func stateSums(sums *[timeline.States]int64) []Part {
+	list := []Part{}
 	for state, sum := range sums {
 		if sum > 0 {
-			list = append(list, StateTime{timeline.State(state).String(), duration(sum)})
+			list = append(list, Part{State: timeline.State(state).String(), Duration: duration(sum)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b StateTime) int { return cmp.Compare(b.Duration, a.Duration) })
+	slices.SortStableFunc(list, func(a, b Part) int { return cmp.Compare(b.Duration, a.Duration) })
 	return list
 }
 
@@ -264,4 +236,76 @@ func frames(t *timeline.Timeline, id timeline.StackID) []Frame {
 		list = append(list, Frame(f))
 	}
 	return list
+}
+
+const (
+	// intervalParts is the number of parts of a span: shorter intervals are merged.
+	intervalParts = 120
+	// mostIntervals bounds the intervals of a span.
+	mostIntervals = 2000
+)
+
+// intervals are the states of a goroutine in order.
+type intervals struct {
+	list        []Part
+	least, from int64 // the length of an interval of its own; the span's start
+	// Short intervals in a row, not in the list yet.
+	start, end int64
+	sums       [timeline.States]int64
+}
+
+func newIntervals(span *timeline.Span) *intervals {
+	return &intervals{from: span.Start, least: (span.End - span.Start) / intervalParts}
+}
+
+func (v *intervals) add(p *timeline.Piece) {
+	long := p.End-p.Start >= v.least
+	if v.end != p.Start || long {
+		v.flush()
+	}
+	if long {
+		v.emit(p.State, p.Start, p.End)
+		return
+	}
+	if v.end == v.start {
+		v.start = p.Start
+	}
+	v.end = p.End
+	v.sums[p.State] += p.End - p.Start
+	if v.end-v.start >= v.least {
+		v.flush()
+	}
+}
+
+// flush adds the short intervals as one of their longest state.
+func (v *intervals) flush() {
+	if v.end > v.start {
+		most := timeline.State(0)
+		for state, sum := range v.sums {
+			if sum > v.sums[most] {
+				most = timeline.State(state)
+			}
+		}
+		v.emit(most, v.start, v.end)
+	}
+	v.start, v.end, v.sums = 0, 0, [timeline.States]int64{}
+}
+
+// emit adds an interval, or extends the last one with the same state.
+func (v *intervals) emit(state timeline.State, start, end int64) {
+	if n := len(v.list); n > 0 {
+		last := &v.list[n-1]
+		if last.State == state.String() && last.Start+last.Duration == duration(start-v.from) {
+			last.Duration += duration(end - start)
+			return
+		}
+	}
+	if len(v.list) <= mostIntervals { // more are dropped later
+		v.list = append(v.list, Part{State: state.String(), Start: duration(start - v.from), Duration: duration(end - start)})
+	}
+}
+
+func (v *intervals) done() []Part {
+	v.flush()
+	return v.list
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	rtrace "runtime/trace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,34 +17,33 @@ import (
 )
 
 const (
-	// lookLasts is how long a call of Threads.Look holds.
+	// lookLasts is the effect of a call of Threads.Look.
 	lookLasts = time.Minute
-	// readThreadsApart is how long at least the recording is not read again, whatever is asked.
+	// readThreadsApart is the least time between two readings of the recording.
 	readThreadsApart = 200 * time.Millisecond
 )
 
-// mostWait is how long the caller of a method of Threads may have to wait for the recording.
+// mostWait bounds the wait of a method of Threads for the recording.
 const mostWait = 5 * time.Second
 
-// errLate says that the runtime does not answer.
-var errLate = errors.New("the flight recorder did not answer, as when another execution trace is written to what takes no more")
+var (
+	errLate = errors.New("the flight recorder did not answer in time")
+	// errUntaken means that there is no recording, or no budget to read it.
+	errUntaken = errors.New("no recording")
+)
 
-// errNotRecording says that the flight recorder is off: Status says why.
-var errNotRecording = errors.New("exectrace: nothing is recorded")
-
-// Threads tells which span was on which thread of the process when, while somebody looks at
-// the page: it is the Timelines of package ebpfbridge/receiver. It is safe for concurrent use.
+// Threads has the span of each thread at each time. It is the Timelines of package
+// ebpfbridge/receiver. It is safe for concurrent use.
 type Threads struct {
 	recorder *Recorder
-	looked   atomic.Pointer[time.Time] // when Look was called
+	looked   atomic.Pointer[time.Time] // of the last call of Look
 
 	mu   sync.Mutex
 	read timeline.Threads
-	next time.Time // when the recording may be read again
+	next time.Time // of the next reading at the earliest
 }
 
-// Threads returns what tells which span was on which thread. It knows what the flight
-// recorder has and spans that are labelled by package spanprof.
+// Threads returns the spans of threads, from the recording and the labels of package spanprof.
 //
 //	threads := r.Threads()
 //	bridge, err := receiver.New(p.Store(), receiver.LookupIn(p.Store()), receiver.WithTimelines(threads))
@@ -54,25 +54,26 @@ type Threads struct {
 //		page.ServeHTTP(w, r)
 //	})
 //
-// To answer it reads the whole recording, once for each message of an agent: some 20 ms a
-// megabyte, beside WithBudget, and keeps up to eight times the bytes of WithMaxBytes. So it does
-// that only for a minute after each call of Look. The recording has to reach back to the agent's last message: WithWindow should be longer than the
-// agent's interval, by 2 s or more.
+// The recording is read once for each message of an agent, in the minute after a call of Look.
+// That costs some 25 ms a megabyte of the budget: nothing is certain while the budget lacks it.
+// A recording must reach back to the message before: WithWindow must be 2 s longer than the
+// agent's interval.
 func (r *Recorder) Threads() *Threads { return &Threads{recorder: r} }
 
-// Look says that somebody looks: for a minute from now on, threads are known.
+// Look enables the methods for a minute: call it while the page is open.
 func (t *Threads) Look() {
 	now := time.Now()
 	t.looked.Store(&now)
 }
 
-// SpanAt returns the id of the span whose labels a thread had at a time, as 16 hexadecimal
-// digits, "" for none. known is false where that is not certain: where nobody looks, nothing is
-// recorded, the span began before the recording, the time is within microseconds of
-// a change, or the system's wall clock was set in the last four minutes: the agent may take
-// three to notice. The thread's id is that of the operating system, in the process's own pid namespace.
+// SpanAt returns the id of the span with the labels that a thread had at a time: 16
+// hexadecimal digits, "" without a span. Threads have the ids of the process's own pid namespace.
 //
-// Labels that other code puts on goroutines, by pprof.Do say, are not known of.
+// known is false if that is uncertain: a minute after Look, while nothing is recorded, and for a
+// span from before the recording. It is also false within microseconds of a change, and for four
+// minutes after the wall clock was set: an agent notices that up to three minutes later.
+//
+// Labels of other code, such as pprof.Do, are not in a recording.
 func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,8 +81,7 @@ func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 	return t.read.SpanAt(thread, at)
 }
 
-// ThreadsOf returns the threads that had the labels of a span at a time, in order, as far as
-// that is certain.
+// ThreadsOf returns the threads that certainly had the labels of a span at a time, in order.
 func (t *Threads) ThreadsOf(id string, at time.Time) []int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,17 +95,12 @@ func (t *Threads) ThreadsOf(id string, at time.Time) []int64 {
 	return list
 }
 
-// reach reads the recording if what was read ends before a time that has come. One message asks
-// for many times, and the first reading is enough. Where it was not, as it failed, there is
-// none for as long as it took.
+// reach reads the recording if the last one ends before at. One message has many times, and
+// one reading serves all. After a failure there is none for as long as that took.
 func (t *Threads) reach(at time.Time) {
 	now, looked := time.Now(), t.looked.Load()
-	if looked == nil || now.Sub(*looked) > lookLasts {
-		t.read = timeline.Threads{} // which may be large
-		return
-	}
-	if t.recorder.steps.doubtful(now) {
-		t.read = timeline.Threads{}
+	if looked == nil || now.Sub(*looked) > lookLasts || t.recorder.steps.doubtful(now) {
+		t.read = timeline.Threads{} // free the memory
 		return
 	}
 	if t.read.Until().After(at) || at.After(now) || now.Before(t.next) {
@@ -115,7 +110,7 @@ func (t *Threads) reach(at time.Time) {
 	if err == nil {
 		err = t.readOn()
 	}
-	if err != nil && !errors.Is(err, errNotRecording) {
+	if err != nil && !errors.Is(err, errUntaken) {
 		t.recorder.reporter.Report(fmt.Errorf("exectrace: threads: %w", err))
 	}
 	t.next = now.Add(readThreadsApart)
@@ -124,32 +119,22 @@ func (t *Threads) reach(at time.Time) {
 	}
 }
 
-// errCut says that there is no room for all that threads ran.
-var errCut = errors.New("what threads ran in the recording takes more memory than there is room for: the oldest is forgotten; WithMaxBytes allows more")
-
 // readOn reads the recording.
 func (t *Threads) readOn() error {
 	recording, err := t.recorder.take()
 	if err != nil {
 		return err
 	}
-	cut, err := t.read.Read(recording, keptPerByte*t.recorder.config.maxBytes)
-	if cut {
-		t.recorder.count(cutThreads, 1)
-		return errors.Join(err, errCut)
-	}
-	return err
+	return t.read.Read(recording)
 }
-
-// ask is a recording that somebody waits for.
-type ask chan<- answer
 
 type answer struct {
 	recording *bytes.Buffer
 	err       error
 }
 
-// take returns what the flight recorder has.
+// take returns the bytes of the flight recorder. Package runtime/trace blocks it while the
+// writer of another execution trace blocks.
 func (r *Recorder) take() (*bytes.Buffer, error) {
 	answers, late := make(chan answer, 1), time.After(mostWait)
 	asks := r.asks
@@ -160,34 +145,42 @@ func (r *Recorder) take() (*bytes.Buffer, error) {
 		case a := <-answers:
 			return a.recording, a.err
 		case <-r.stop:
-			return nil, errNotRecording
+			return nil, errUntaken
 		case <-r.done: // without Shutdown: the environment switches everything off
-			return nil, errNotRecording
+			return nil, errUntaken
 		case <-late:
+			if foreignTrace() {
+				return nil, fmt.Errorf("%w: another execution trace is on", errLate)
+			}
+			rtrace.Stop()
 			return nil, errLate
 		}
 	}
 }
 
-// answer gives whoever asks the recording. It belongs to run.
-func (r *Recorder) answer(to ask) {
-	if !r.records() || r.flight.interrupted() {
-		to <- answer{err: errNotRecording}
-		return
+// answer returns the recording, for which run pays. A reading for slow spans stays reserved.
+func (r *Recorder) answer(now time.Time) answer {
+	if r.cause != nil || r.flight.interrupted() ||
+		!r.budget.pay(now, time.Duration(r.budget.bytes)*perByteThreads+lookCost(0), r.budget.readCost()) {
+		return answer{err: errUntaken}
 	}
-	taken := recording{most: r.config.maxBytes}
-	_, err := r.flight.write(&taken)
-	to <- answer{&taken.Buffer, err}
+	taken := recording{most: r.config.maxBytes(), keep: true}
+	if err := r.flight.write(&taken); err != nil {
+		return answer{err: err}
+	}
+	if taken.n > taken.most {
+		return answer{err: errUntaken}
+	}
+	return answer{recording: &taken.Buffer}
 }
 
 const (
-	// agentsNotice is how long an agent may go on with the wall clock as it was before a step:
-	// OpenTelemetry's compares the clocks each three minutes.
+	// agentsNotice is the time until an agent has noticed a step of the wall clock.
+	// OpenTelemetry's agent compares the clocks every three minutes.
 	agentsNotice = 4 * time.Minute
-	// leastStep is by how much the wall clock is set at least. Between two looks at clocks that
-	// a sandbox keeps on its own they may drift apart by less.
+	// leastStep is the smallest step. The separate clocks of a sandbox drift by less.
 	leastStep = 100 * time.Microsecond
-	// mostClockError is when a reading of the clocks is of no use.
+	// mostClockError is the largest error of a useful reading of the clocks.
 	mostClockError = 10 * time.Microsecond
 )
 
@@ -195,13 +188,13 @@ const (
 type clockSteps struct {
 	mu   sync.Mutex
 	last timeline.Clock
-	over time.Time // when agents have noticed the last step
+	over time.Time // agents have noticed the last step then
 }
 
-// doubtful looks at the clocks, and reports whether the times of an agent's samples may be wrong.
+// doubtful reads the clocks, and reports whether an agent's times may be wrong.
 func (s *clockSteps) doubtful(now time.Time) bool {
 	if goruntime.Unknown() != nil {
-		return false // nothing is known of threads
+		return false // there are no threads anyway
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

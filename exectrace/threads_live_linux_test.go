@@ -189,7 +189,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 			t.Fatal(err)
 		}
 		size := recording.Len()
-		if _, err := threads.Read(&recording, 1<<30); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
+		if err := threads.Read(&recording); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
 			t.Fatal(err)
 		} else if err != nil {
 			// That part stays in the recording.
@@ -211,7 +211,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 
 // TestRecorderThreads reads threads before Watch, during it, and after the end.
 func TestRecorderThreads(t *testing.T) {
-	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithMaxBytes(256<<20), exectrace.WithBudget(1)), new(observer)
+	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithBudget(1)), new(observer)
 	threads := r.Threads()
 	ask := func() (right, wrong, unknown int) {
 		since := time.Now()

@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// maxChain is how many goroutines a wait is followed through.
+	// maxChain bounds a chain of goroutines that wait for each other.
 	maxChain       = 8
+	mostWaits      = 100
 	mostBlockers   = 20
 	mostActivities = 20
-	// mostWaitKeys bounds how many waits are told apart while they are summed up.
+	// mostWaitKeys bounds the different waits while they are summed.
 	mostWaitKeys = 10_000
 )
 
-// waitKey tells which waits are summed up.
+// waitKey identifies waits with one sum.
 type waitKey struct {
 	goroutine, span int32
 	state           timeline.State
 	stack, ended    timeline.StackID
 	waker           int32
-	wakerRoot       int32 // the local root that waker worked for
+	wakerRoot       int32 // the local root of waker then
 }
 
 type waitSum struct {
@@ -37,7 +38,7 @@ type waitSum struct {
 type blockerKey struct{ goroutine, root int32 }
 
 type blockerSum struct {
-	depth    int // how many goroutines are in between
+	depth    int // the number of goroutines in between
 	duration int64
 	did      map[activityKey]int64
 }
@@ -70,9 +71,8 @@ func (a *spanAnalysis) wait(goroutine int32, p *timeline.Piece) {
 	}
 }
 
-// blame adds what a goroutine did from one time to another, in which another waited for
-// it: at the second time it ended the wait. Where it waited itself, that was the time of
-// the goroutine that ended that wait. root is spanOf the goroutine.
+// blame adds what a goroutine did while waiter waited for it: it ended that wait at to. Its own
+// waits belong to the goroutines that ended them. root is spanOf the goroutine.
 func (a *spanAnalysis) blame(sum *waitSum, waiter, goroutine, root int32, from, to int64, depth int) {
 	g := &a.t.Goroutines[goroutine]
 	if g.Created > from && g.Creator != timeline.None && g.Creator != waiter && depth < maxChain {
@@ -99,9 +99,8 @@ func (a *spanAnalysis) blame(sum *waitSum, waiter, goroutine, root int32, from, 
 	})
 }
 
-// spanOf returns the local root that a goroutine worked for when it ended a wait, or the
-// last one that it worked for during the wait: a lock may be released after the end of the
-// span that it was held for.
+// spanOf returns the local root of a goroutine when it ended a wait. If it had none, its last
+// one in that time counts: a span may end before its lock is released.
 func (a *spanAnalysis) spanOf(goroutine int32, from, to int64) int32 {
 	if s := a.t.SpanAt(goroutine, to); s != timeline.None {
 		return a.t.Root(s)
@@ -131,7 +130,7 @@ func (w *waitSum) add(key blockerKey, depth int, did activityKey, duration int64
 	b.did[did] += duration
 }
 
-// sumWaits writes the longest waits out.
+// sumWaits adds the longest waits to the result.
 func (a *spanAnalysis) sumWaits() {
 	keys := make([]waitKey, 0, len(a.waits))
 	for key := range a.waits {
@@ -150,7 +149,7 @@ func (a *spanAnalysis) sumWaits() {
 		sum := a.waits[key]
 		w := Wait{
 			State: key.state.String(), Duration: duration(sum.duration), Count: sum.count,
-			Goroutine: a.t.Goroutines[key.goroutine].ID, Child: a.child(key.span),
+			Goroutine: a.t.Goroutines[key.goroutine].ID, Child: childName(a.t, key.span, a.root),
 			Stack: frames(a.t, key.stack),
 		}
 		if key.waker != timeline.None {
@@ -175,20 +174,20 @@ func (a *spanAnalysis) blockers(sum *waitSum) []Blocker {
 	for _, key := range keys[:min(len(keys), mostBlockers)] {
 		b := sum.blockers[key]
 		g := &a.t.Goroutines[key.goroutine]
-		out := Blocker{Goroutine: g.ID, Function: g.Function, Duration: duration(b.duration), Did: []Activity{}}
+		out := Blocker{Goroutine: g.ID, Function: g.Function, Duration: duration(b.duration), Did: []Part{}}
 		if key.root != timeline.None {
 			root := &a.t.Spans[key.root]
 			out.SpanID, out.Span, out.Same = spanID(root), root.Name, key.root == a.root
 		}
-		byName := map[Activity]int64{} // several spans may have one name
+		byName := map[Part]int64{} // several spans may have one name
 		for did, sum := range b.did {
-			byName[Activity{StateTime{State: did.state.String()}, childName(a.t, did.span, key.root)}] += sum
+			byName[Part{State: did.state.String(), Child: childName(a.t, did.span, key.root)}] += sum
 		}
 		for did, sum := range byName {
 			did.Duration = duration(sum)
 			out.Did = append(out.Did, did)
 		}
-		slices.SortFunc(out.Did, func(x, y Activity) int {
+		slices.SortFunc(out.Did, func(x, y Part) int {
 			return cmp.Or(cmp.Compare(y.Duration, x.Duration), cmp.Compare(x.State, y.State), cmp.Compare(x.Child, y.Child))
 		})
 		out.Did = out.Did[:min(len(out.Did), mostActivities)]

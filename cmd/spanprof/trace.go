@@ -38,11 +38,11 @@ func runTrace(ctx context.Context, c *call) error {
 	case *slowest < 1 || *slowest > 1000:
 		return errors.New("trace: -n must be from 1 to 1000")
 	}
-	options := []exectrace.AnalyzeOption{exectrace.WithSlowest(*slowest)}
+	q := exectrace.Query{Slowest: *slowest}
 	if id, err := hex.DecodeString(c.Arg(1)); err == nil && len(id) == 8 {
-		options = append(options, exectrace.WithSpanIDs(strings.ToLower(c.Arg(1))))
+		q.IDs = []string{strings.ToLower(c.Arg(1))}
 	} else if c.NArg() == 2 {
-		options = append(options, exectrace.WithName(c.Arg(1)))
+		q.Name = c.Arg(1)
 	}
 	in, err := files.Open(c.Arg(0), files.Named)
 	if err != nil {
@@ -50,7 +50,7 @@ func runTrace(ctx context.Context, c *call) error {
 	}
 	defer func() { _ = in.Close() }()                         // it was only read
 	defer context.AfterFunc(ctx, func() { _ = in.Close() })() // a signal ends the command
-	a, err := exectrace.Analyze(in, options...)
+	a, err := exectrace.Analyze(in, q)
 	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		return fmt.Errorf("trace: %s: %w", c.Arg(0), err)
 	}
@@ -62,5 +62,5 @@ func runTrace(ctx context.Context, c *call) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(a)
 	}
-	return a.WriteText(c.stdout)
+	return writeTrace(c.stdout, a)
 }

@@ -21,7 +21,7 @@ func TestTrace(t *testing.T) {
 	if code != exitDone || stderr != "" {
 		t.Fatalf("code %d, stderr %q", code, stderr)
 	}
-	for _, want := range []string{"SPAN mutex ", `of span "refresh cache"`, "in its child load from disk"} {
+	for _, want := range []string{"SPAN mutex ", `of span "refresh cache"`, "sleep 20.23 ms in load from disk\n"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
@@ -67,7 +67,7 @@ func TestTraceRefuses(t *testing.T) {
 		{[]string{"-n", "0", knownWaits}, "-n must be from 1 to 1000"},
 		{[]string{filepath.Join(dir, "missing")}, "no such file"},
 		{[]string{dir}, "is a directory"},
-		{[]string{text}, "not an execution trace of Go"},
+		{[]string{text}, "not an execution trace in the format"},
 		{[]string{cut}, "damaged, or was cut off"},
 		{[]string{knownWaits, "0123456789abcdef"}, "no local root"},
 	} {

@@ -35,7 +35,7 @@ func (s *reading) transition(e *exptrace.Event, st *exptrace.StateTransition) {
 	}
 	g := &s.Goroutines[index]
 	if from == to && len(g.Segments) > 0 {
-		return // it is said again in each generation
+		return // each generation repeats it
 	}
 	if from == exptrace.GoWaiting && to == exptrace.GoRunnable {
 		s.woken(g, e)
@@ -58,14 +58,14 @@ func (s *reading) transition(e *exptrace.Event, st *exptrace.StateTransition) {
 	case exptrace.GoNotExist:
 		g.Ended = now
 		g.open = nil
-		delete(s.byID, exptrace.GoID(g.ID)) // ids are not used twice, by Go
+		delete(s.byID, exptrace.GoID(g.ID)) // Go does not reuse ids
 	default:
 		s.add(g, now, Unknown, 0)
 	}
 }
 
-// created notes where a goroutine comes from. The runtime's own goroutines belong to no
-// span, whichever goroutine happened to start them, nor do those of timers.
+// created sets the origin of a goroutine. The runtime's own goroutines and timers' goroutines
+// belong to no span.
 func (s *reading) created(index int32, now int64, e *exptrace.Event, st *exptrace.StateTransition) {
 	g := &s.Goroutines[index]
 	g.Created = now
@@ -85,7 +85,7 @@ func (s *reading) created(index int32, now int64, e *exptrace.Event, st *exptrac
 	g.inherited = s.innermost(creator)
 }
 
-// innermost returns the span that is open on a goroutine now.
+// innermost returns the open span of a goroutine.
 func (s *reading) innermost(goroutine int32) int32 {
 	g := &s.Goroutines[goroutine]
 	if len(g.open) > 0 {
@@ -101,7 +101,7 @@ func (s *reading) innermost(goroutine int32) int32 {
 	return None
 }
 
-// woken notes who ended a wait.
+// woken sets the goroutine that ended a wait.
 func (s *reading) woken(g *Goroutine, e *exptrace.Event) {
 	if len(g.Segments) == 0 || e.Goroutine() == exptrace.NoGoroutine {
 		return
@@ -132,11 +132,11 @@ func (g *Goroutine) runningState() State {
 }
 
 func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
-	if n := len(g.Segments); n > 0 && g.Segments[n-1].State == state && state.onThread() {
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State == state && state.OnThread() {
 		return
 	}
 	if g.Function == "" && stack != 0 {
-		// It began before the trace. Stacks that are cut lack the function it began with.
+		// It began before the trace. Shortened stacks lack its first function.
 		if frames := s.stacks.frames(stack); len(frames) < maxFrames {
 			g.Function = frames[len(frames)-1].Func
 		}
@@ -145,7 +145,7 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 	s.used += segmentBytes
 }
 
-// gcRange notes work for the garbage collector, and when the world is stopped.
+// gcRange adds work for the garbage collector, and stops of the world.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
 	on := int32(1)
@@ -173,7 +173,7 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	}
 	g := &s.Goroutines[i]
 	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
-	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.onThread() {
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
 	}
 }

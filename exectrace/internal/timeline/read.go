@@ -13,8 +13,7 @@ import (
 	exptrace "golang.org/x/exp/trace"
 )
 
-// What a Timeline keeps for each of these, in bytes. A slice that grows has room for
-// twice as much.
+// The memory of each in bytes. A growing slice has up to twice the capacity.
 const (
 	segmentBytes   = 2 * 24
 	goroutineBytes = 2*200 + 50
@@ -22,19 +21,18 @@ const (
 	markBytes      = 2 * 16
 )
 
-// eventsApart is how many events are read between calls of stopped: a tenth of a
-// millisecond or so.
+// eventsApart is the number of events between calls of stopped: about 0.1 ms.
 const eventsApart = 1000
 
-// reading is a Timeline that is read.
+// reading is an unfinished Timeline.
 type reading struct {
 	*Timeline
 	byID   map[exptrace.GoID]int32
 	tasks  map[exptrace.TaskID]int32
 	zero   exptrace.Time // of the first event
-	epoch  time.Time     // the wall clock's at time 0 of the trace's
+	epoch  time.Time     // the wall clock at time 0 of the trace's clock
 	began  bool
-	stops0 int64 // when the world was stopped; -1 while it is not
+	stops0 int64 // the start of a stop of the world, otherwise -1
 	used   int64
 	syncs  int
 	gap    bool
@@ -49,18 +47,17 @@ func newReading() *reading {
 	}
 }
 
-// ErrPanic is wrapped by errors that stand for a panic of the reader.
+// ErrPanic wraps a panic of the reader.
 var ErrPanic = errors.New("the reader of execution traces panicked")
 
-// ErrGap says that tracing was stopped and started again within a trace, as it happens to a
-// flight recorder when something else calls runtime/trace.Stop: nothing says what was in
-// between.
+// ErrGap means that tracing stopped and started again within a trace. A foreign call of
+// runtime/trace.Stop does that to a flight recorder.
 var ErrGap = errors.New("tracing was stopped and started again in between")
 
-// Read reads a trace until its end, or until what it keeps takes maxBytes. Soon after stopped
-// returns an error it returns that.
+// Read reads a trace to its end, or until it takes maxBytes of memory. It returns an error of
+// stopped soon after that.
 func Read(r io.Reader, maxBytes int64, stopped func() error) (t *Timeline, err error) {
-	// The reader trusts what it has validated, and panics where that was not enough.
+	// The reader panics on some damaged traces.
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("%w: %v", ErrPanic, p)
@@ -97,7 +94,7 @@ func Read(r io.Reader, maxBytes int64, stopped func() error) (t *Timeline, err e
 }
 
 func (s *reading) event(e *exptrace.Event) {
-	// Samples of a CPU profile may be from before the trace: the runtime writes them late.
+	// Samples of a CPU profile are written late: they may be from before the trace.
 	if e.Kind() == exptrace.EventStackSample {
 		return
 	}
@@ -127,13 +124,13 @@ func (s *reading) event(e *exptrace.Event) {
 
 func (s *reading) now(e *exptrace.Event) int64 { return max(0, int64(e.Time()-s.zero)) }
 
-// sync begins a part of the trace. Its own time is before that of the first event, by up to
-// some 100 ms on a busy machine: the runtime prepares the part first.
+// sync begins a part of the trace. It is up to some 100 ms older than the first event: the
+// runtime prepares the part first.
 func (s *reading) sync(e *exptrace.Event) {
 	s.stacks.newGeneration()
 	s.syncs++
-	// The runtime reads the wall clock first, and the trace's some time later if the thread
-	// is taken away in between: the snapshot that makes the start the latest is the best.
+	// The runtime reads the wall clock first. The thread may be preempted before it reads the
+	// trace's clock. So the snapshot with the latest epoch is the best.
 	if snapshot := e.Sync().ClockSnapshot; snapshot != nil {
 		if epoch := snapshot.Wall.Add(-time.Duration(snapshot.Trace)); epoch.After(s.epoch) {
 			s.epoch = epoch
@@ -141,12 +138,12 @@ func (s *reading) sync(e *exptrace.Event) {
 	}
 }
 
-// finish closes what is open.
+// finish closes open spans and stops.
 func (s *reading) finish() {
 	if s.stops0 >= 0 {
 		s.stops = append(s.stops, interval{s.stops0, math.MaxInt64})
 	}
-	if wall := s.epoch.Add(time.Duration(s.zero)); !s.epoch.IsZero() && wall.Year() <= 9999 { // as much as JSON has
+	if wall := s.epoch.Add(time.Duration(s.zero)); !s.epoch.IsZero() && wall.Year() <= 9999 { // the maximum of JSON
 		s.Wall = wall
 	}
 	for i := range s.Spans {

@@ -90,11 +90,9 @@ func (s *reading) log(e *exptrace.Event) {
 		}
 		copy(s.Spans[index].ID[:], l.Message)
 		s.Spans[index].Marked = true
-		s.Marks++
 	case markNext:
 		on := &s.Goroutines[g]
 		copy(on.pending[:], l.Message)
 		on.isPending = true
-		s.Marks++
 	}
 }

@@ -9,42 +9,40 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 	"time"
 
 	exptrace "golang.org/x/exp/trace"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
-	// slackOfSwitch is how far the time of an event may be from that of the switch between
-	// goroutines that it tells of: the runtime does something else in between.
-	slackOfSwitch = 1000 // ns
-	// slackOfMark is how long before its mark a label may have changed: the runtime takes
-	// the stack of the mark in between.
-	slackOfMark = 3000 // ns
-	changeBytes = 2 * 32
+	// slackOfSwitch is the largest time in ns between a switch of goroutines and its event.
+	slackOfSwitch = 1000
+	// slackOfMark is the largest time in ns between a change of labels and its mark: the
+	// runtime takes the mark's stack in between.
+	slackOfMark = 3000
 )
 
-// Threads is which span each thread of the process had on it when, by the labels of its
-// goroutines: what package spanprof marks at each change of the label span_id, and which
-// goroutine was on which thread. Labels that other code puts on goroutines are not in a
-// trace.
+// Threads are the spans of each thread of the process over time, by the labels of its
+// goroutines. Package spanprof marks each change of the label span_id in the trace. Labels of
+// other code are not in a trace.
 //
-// Times are nanoseconds of the trace's clock, which on Linux is the monotonic clock of the
-// system, so recordings of one process go on from each other.
+// Times are nanoseconds of the trace's clock. On Linux that is the system's monotonic clock, so
+// one recording of a process continues another.
 type Threads struct {
-	threads    map[int64]*thread
-	goroutines map[exptrace.GoID]*carried
-	from       int64 // since when it is known
-	until      int64
-	part       int64 // when the last part of the recording began
-	used       int64
+	threads     map[int64]*thread
+	goroutines  map[exptrace.GoID]*carried
+	from, until int64 // of the known time
+	part        int64 // the begin of the last recording's last part
 
 	wall Clock
 }
 
-// label is the span whose labels a goroutine has.
+// label is the span in a goroutine's labels.
 type label struct {
 	held held
 	id   [8]byte // of heldSpan
@@ -58,7 +56,7 @@ const (
 	heldSpan
 )
 
-// change is what a thread has had since a time.
+// change is the label of a thread since a time.
 type change struct {
 	at int64
 	label
@@ -67,26 +65,24 @@ type change struct {
 
 type thread struct {
 	changes []change
-	on      exptrace.GoID // which is on it; NoGoroutine for none
-	seen    int64         // the time of its last event that was not moved
+	on      exptrace.GoID // its goroutine, or NoGoroutine
+	seen    int64         // the time of its last event with an exact time
 }
 
-// carried is what is known of a goroutine that has not ended.
+// carried is a goroutine that has not ended.
 type carried struct {
 	label
-	thread *thread // that it is on
+	thread *thread // nil while it is not on one
 }
 
-// errNoClock says that the clock of a recording is not known to be the system's.
-var errNoClock = errors.New("the clock of the trace is not known: that needs Linux, and a runtime as spanprof knows it")
+// errNoClock means that the recording's clock may not be the system's.
+var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go runtime are required")
 
-// Read goes on with a recording of this process, and forgets what is older than it. Where
-// the recording has not the last part of the one before, all that was known is forgotten, as
-// it is with an error. What is kept takes maxBytes at most: the oldest is forgotten first, and
-// cut says so.
-func (t *Threads) Read(r io.Reader, maxBytes int64) (cut bool, err error) {
+// Read continues with a recording of this process, and drops everything older. If the
+// recording lacks the last part of the one before, or after an error, all is dropped.
+func (t *Threads) Read(r io.Reader) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // as in Read
+		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", ErrPanic, p)
 		}
 		if err != nil {
@@ -95,36 +91,40 @@ func (t *Threads) Read(r io.Reader, maxBytes int64) (cut bool, err error) {
 	}()
 	events, err := exptrace.NewReader(r)
 	if err != nil {
-		return false, err
+		return err
 	}
-	s := threadsReading{Threads: t, maxBytes: maxBytes}
+	s := threadsReading{Threads: t}
 	for {
 		e, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		s.event(&e)
 		if s.gap {
-			return false, ErrGap
+			return ErrGap
 		}
 	}
 	if s.began {
 		t.part = s.newest
 	}
-	return s.cut, s.setClock()
+	if !s.clocks || goruntime.Unknown() != nil {
+		return errNoClock
+	}
+	t.wall = ReadClock()
+	return nil
 }
 
-// Until returns until when it is known what threads had on them, by the wall clock.
+// Until returns the end of the known time by the wall clock.
 func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.until)) }
 
-// IDs returns the ids of the threads, as the process knows them, in order.
+// IDs returns the process's own ids of the threads, in order.
 func (t *Threads) IDs() []int64 { return slices.Sorted(maps.Keys(t.threads)) }
 
-// SpanAt returns the id of the span whose labels a thread had at a time of the wall clock, in
-// hexadecimal digits, "" for none. known is false where that is not certain.
+// SpanAt returns the id of the span in a thread's labels at a time of the wall clock. It has
+// hexadecimal digits, or is "" without a span. known is false if that is uncertain.
 func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
 	on, now := t.threads[id], int64(at.Sub(t.wall.Epoch))
 	if on == nil || now <= t.from || now >= t.until {
@@ -150,26 +150,9 @@ func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
 	return "", true
 }
 
-// set says what a thread has had since now.
-func (s *threadsReading) set(on *thread, now int64, l label, byMark bool) {
-	since, n := on.seen, len(on.changes)
-	if n > 0 {
-		if on.changes[n-1].label == l {
-			return
-		}
-		since = max(since, on.changes[n-1].at)
-	}
-	if s.moved {
-		on.changes = append(on.changes, change{at: since})
-		s.used += changeBytes
-	}
-	on.changes = append(on.changes, change{now, l, byMark})
-	s.used += changeBytes
-}
-
-// forget leaves out what was before a time, and threads that nothing has been on since.
+// forget drops older changes, and threads without a goroutine since then.
 func (t *Threads) forget(before int64) {
-	t.from, t.used = max(t.from, before), 0
+	t.from = max(t.from, before)
 	for id, on := range t.threads {
 		i := sort.Search(len(on.changes), func(i int) bool { return on.changes[i].at > before })
 		if i == len(on.changes) && on.on == exptrace.NoGoroutine {
@@ -177,6 +160,31 @@ func (t *Threads) forget(before int64) {
 			continue
 		}
 		on.changes = slices.Clone(on.changes[max(i-1, 0):])
-		t.used += int64(len(on.changes)) * changeBytes
 	}
+}
+
+// Clock is the wall clock at time 0 of the system's monotonic clock. A step of the wall clock
+// and a sleep of the machine change it. Slewing does not: it affects both clocks.
+type Clock struct {
+	Epoch time.Time
+	Error time.Duration // an upper bound
+}
+
+// goodError is a sufficiently small error of a Clock.
+const goodError = 500 * time.Nanosecond
+
+// ReadClock reads the clocks. It must not be called while goruntime.Unknown returns an error.
+//
+// The snapshots of a trace lack the time between the readings of the two clocks. Here the
+// monotonic clock is read before and after: the best try takes a fraction of a microsecond.
+func ReadClock() Clock {
+	c := Clock{Error: math.MaxInt64}
+	for tries := 0; tries < 50 && c.Error > goodError; tries++ {
+		before := goruntime.Nanotime()
+		wall := time.Now()
+		if took := time.Duration(goruntime.Nanotime() - before); took < c.Error {
+			c = Clock{wall.Round(0).Add(-time.Duration(before) - took/2), took}
+		}
+	}
+	return c
 }

@@ -27,7 +27,7 @@ func (t *threadsTest) add(e exptrace.Event, err error) {
 // read begins the first part of a recording.
 func (t *threadsTest) read(us int64) {
 	t.Helper()
-	t.threadsReading = threadsReading{Threads: t.Threads, maxBytes: 1 << 20}
+	t.threadsReading = threadsReading{Threads: t.Threads}
 	t.next(us)
 }
 
@@ -67,8 +67,8 @@ func (t *threadsTest) want(thread, us int64, span string, known bool) {
 
 const spanA, spanB = "00000000000000aa", "00000000000000bb"
 
-// A thread writes late, by 10 ms, that it took the processor of a goroutine in a system call.
-// What that goroutine did since, the reader moves to after that.
+// A thread writes 10 ms late that it took the processor of a goroutine in a system call. The
+// reader moves that goroutine's older events behind it.
 func TestMovedEvents(t *testing.T) {
 	m := threadsTest{T: t, threadsReading: threadsReading{Threads: new(Threads)}}
 	m.read(0)
@@ -88,7 +88,7 @@ func TestMovedEvents(t *testing.T) {
 	}))
 	m.becomes(late+2, 2, 20, 20, exptrace.GoSyscall, exptrace.GoRunnable)
 	m.becomes(late+3, 2, exptrace.NoGoroutine, 20, exptrace.GoRunnable, exptrace.GoRunning)
-	for ns := int64(4); ns < 130; ns++ { // so that some are moved to where others may be by themselves
+	for ns := int64(4); ns < 130; ns++ { // some are moved to possible times of others
 		m.mark(late+ns, 2, 20, []string{spanA, spanB}[ns%2])
 	}
 	m.mark(late+64_000, 2, 20, spanB)
@@ -101,8 +101,8 @@ func TestMovedEvents(t *testing.T) {
 	m.want(2, 10_260, spanB, true)
 }
 
-// A recording that has not the last part of the one before has not all that came after it,
-// even where it begins before the end of that part.
+// A recording without the last part of the one before lacks some time in between. That holds
+// even if it begins before the end of that part.
 func TestRecordingsThatTouch(t *testing.T) {
 	m := threadsTest{T: t, threadsReading: threadsReading{Threads: new(Threads)}}
 	m.read(0)
@@ -125,20 +125,4 @@ func TestRecordingsThatTouch(t *testing.T) {
 	m.becomes(2_560_000, 2, 20, 22, exptrace.GoNotExist, exptrace.GoRunnable)
 	m.want(1, 1900, "", false)
 	m.want(1, 2500, spanB, true)
-}
-
-// What there is no room for is forgotten, the oldest first.
-func TestThreadsAreBounded(t *testing.T) {
-	m := threadsTest{T: t, threadsReading: threadsReading{Threads: new(Threads)}}
-	m.read(0)
-	m.maxBytes = 100 * changeBytes
-	m.becomes(64_000, 1, exptrace.NoGoroutine, 10, exptrace.GoRunnable, exptrace.GoRunning)
-	for n := int64(1); n < 1000; n++ {
-		m.mark(64_000+n*64_000, 1, 10, []string{spanA, spanB}[n%2])
-		if m.used > m.maxBytes || m.cut != (n >= 100) {
-			t.Fatalf("%d bytes after %d changes, cut: %v; want at most %d", m.used, n, m.cut, m.maxBytes)
-		}
-	}
-	m.want(1, 64*100, "", false)
-	m.want(1, 64*999+20, spanA, true)
 }

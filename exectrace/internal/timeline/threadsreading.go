@@ -8,30 +8,25 @@ import (
 	"time"
 
 	exptrace "golang.org/x/exp/trace"
-
-	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// threadsReading is Threads that are read.
+// threadsReading reads a recording into Threads.
 type threadsReading struct {
 	*Threads
-	maxBytes int64
-	first    int64 // the time of the first Sync
-	newest   int64 // that of the last one that begins a part
-	last     int64 // that of the event before
-	moved    bool  // the event was earlier than the reader of traces says
-	cut      bool  // to maxBytes
-	began    bool
-	gap      bool
-	syncs    int
-	clocks   bool // the trace's clock is the system's
+	first  int64 // the time of the first Sync
+	newest int64 // the time of the last Sync that begins a part
+	last   int64 // the time of the event before
+	moved  bool  // the event is older than the reader's time
+	began  bool
+	gap    bool
+	syncs  int
+	clocks bool // the trace's clock is the system's
 }
 
 func (s *threadsReading) event(e *exptrace.Event) {
 	now := int64(e.Time())
-	// An event may have to come after one of another thread whose time is later, as that
-	// thread was taken away while it wrote it. The reader moves it then to 1 ns after the
-	// event before. Other times are 64 ns apart on Linux.
+	// A preempted thread writes its event late. Then the reader moves dependent older events to
+	// 1 ns after it. Other times are 64 ns apart on Linux.
 	s.moved, s.last = now == s.last+1, now
 	switch e.Kind() {
 	case exptrace.EventStackSample: // may be from before the trace
@@ -46,7 +41,7 @@ func (s *threadsReading) event(e *exptrace.Event) {
 		s.begin(now)
 	}
 	if now <= s.until {
-		return // known from the recording before
+		return // read before
 	}
 	s.until = now
 	if on, g := e.Thread(), e.Goroutine(); on != exptrace.NoThread && g != exptrace.NoGoroutine {
@@ -63,15 +58,10 @@ func (s *threadsReading) event(e *exptrace.Event) {
 	if on := s.threads[int64(e.Thread())]; on != nil && !s.moved {
 		on.seen = now
 	}
-	for keep := (s.until - s.from) / 2; s.used > s.maxBytes && keep > 0; keep /= 2 {
-		s.forget(s.until - keep)
-		s.cut = true
-	}
 }
 
-// begin forgets what is older than the recording, or all where it does not go on from the one
-// before. The times of two parts of a recording overlap: it is not enough that the one begins
-// before the other's end.
+// begin drops everything older than the recording, or all if the recording before does not
+// reach it. Parts overlap in time: the recording must have the last part of the one before.
 func (s *threadsReading) begin(now int64) {
 	s.began = true
 	if s.threads == nil || s.first > s.part {
@@ -80,31 +70,21 @@ func (s *threadsReading) begin(now int64) {
 	s.forget(now)
 }
 
-// mostBetween is how long the runtime may take between two times of a snapshot of the
-// clocks. Clocks that are further apart are different ones.
+// mostBetween is the longest time between the clocks of one snapshot. Clocks further apart
+// are different ones.
 const mostBetween = int64(10 * time.Second)
 
-// sync begins a part of the recording, or ends it where there is no snapshot. It checks that
-// the trace's clock is the system's monotonic one. The time of a Sync is before that of the
-// first event.
+// sync begins a part of the recording, or ends it without a snapshot. It checks that the
+// trace's clock is the system's monotonic one.
 func (s *threadsReading) sync(now int64, snapshot *exptrace.ClockSnapshot) {
 	if s.syncs++; s.syncs == 1 {
 		s.first = now
 	}
 	if snapshot != nil {
-		between := int64(snapshot.Trace) - int64(snapshot.Mono) // which is read first
+		between := int64(snapshot.Trace) - int64(snapshot.Mono) // Mono is read first
 		s.clocks = between > -1000 && between < mostBetween
 		s.newest = now
 	}
-}
-
-// setClock finds when the monotonic clock was 0.
-func (s *threadsReading) setClock() error {
-	if !s.clocks || goruntime.Unknown() != nil {
-		return errNoClock
-	}
-	s.wall = ReadClock()
-	return nil
 }
 
 func (s *threadsReading) goroutine(id exptrace.GoID) *carried {
@@ -116,7 +96,22 @@ func (s *threadsReading) goroutine(id exptrace.GoID) *carried {
 	return g
 }
 
-// put says that a goroutine is on a thread.
+// set sets the label of a thread. After a moved event the time before it is unknown.
+func (s *threadsReading) set(on *thread, now int64, l label, byMark bool) {
+	since, n := on.seen, len(on.changes)
+	if n > 0 {
+		if on.changes[n-1].label == l {
+			return
+		}
+		since = max(since, on.changes[n-1].at)
+	}
+	if s.moved {
+		on.changes = append(on.changes, change{at: since})
+	}
+	on.changes = append(on.changes, change{now, l, byMark})
+}
+
+// put puts a goroutine on a thread.
 func (s *threadsReading) put(now int64, id exptrace.ThreadID, goroutine exptrace.GoID) {
 	on := s.threads[int64(id)]
 	if on == nil {
@@ -135,8 +130,7 @@ func (s *threadsReading) put(now int64, id exptrace.ThreadID, goroutine exptrace
 	s.set(on, now, g.label, false)
 }
 
-// takeOff says that a goroutine is on no thread. What a thread does without a goroutine is
-// the scheduler's, and of no span.
+// takeOff removes a goroutine from its thread. The scheduler then runs there, for no span.
 func (s *threadsReading) takeOff(now int64, g *carried) {
 	if g.thread != nil {
 		g.thread.on = exptrace.NoGoroutine
@@ -164,23 +158,23 @@ func (s *threadsReading) transition(now int64, e *exptrace.Event, st *exptrace.S
 	}
 }
 
-// inherited returns what a new goroutine carries: the labels of the one that created it, or
-// nothing if that was the scheduler, or if it is one of the runtime's own.
+// inherited returns the label of a new goroutine: its creator's. Goroutines of the scheduler
+// and of the runtime have none.
 func (s *threadsReading) inherited(e *exptrace.Event, st *exptrace.StateTransition, to exptrace.GoState) label {
-	function := ""
+	function, at := "", ""
 	for f := range st.Stack.Frames() {
 		function = f.Func
 	}
-	creator, at := s.goroutines[e.Goroutine()], ""
 	for f := range e.Stack().Frames() {
 		at = f.Func
 		break
 	}
+	creator := s.goroutines[e.Goroutine()]
 	switch {
 	case ofRuntime(function):
 		return label{held: heldNone}
 	case to.Executing(), at == "runtime.systemstack_switch", at == "time.goFunc":
-		return label{} // C code calls Go, or a timer does in some goroutine's place
+		return label{} // C code calls Go, or a timer runs on any goroutine
 	case e.Goroutine() == exptrace.NoGoroutine:
 		return label{held: heldNone}
 	case creator == nil:

@@ -1,11 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeline reads an execution trace into what each goroutine did when, and which
-// span was open on it.
+// Package timeline reads an execution trace into the states and the open spans of each
+// goroutine.
 //
 // Times are nanoseconds since the trace's first event. Spans, goroutines and stacks are
-// named by their index.
+// indexes.
 package timeline
 
 import (
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// None stands for no goroutine and for no span.
+// None is no goroutine, or no span.
 const None int32 = -1
 
-// forever is the end of what has not ended.
+// forever is an end that has not come.
 const forever = int64(1) << 62
 
 // Timeline is an execution trace.
@@ -25,76 +25,74 @@ type Timeline struct {
 	Goroutines []Goroutine
 	Spans      []Span // parents before their children
 	End        int64  // the time of the last event
-	// Wall is the wall clock's time at 0. It is zero for traces of Go before 1.25.
+	// Wall is the wall clock at 0. It is zero for traces of Go before 1.25.
 	Wall time.Time
-	// Cut says that memory ran out at End, and that the trace goes on.
+	// Cut is set if memory ran out at End. The rest of the trace was not read.
 	Cut bool
-	// EndedUnseen counts tasks that end in the trace and began before it.
+	// EndedUnseen is the number of tasks that began before the trace and ended in it.
 	EndedUnseen int
-	Marks       int // of spanprof
 
 	stacks *stacks
-	stops  []interval // when the world was stopped
+	stops  []interval // the world was stopped
 }
 
 type interval struct{ start, end int64 }
 
-// Goroutine is what a goroutine did.
+// Goroutine is the history of a goroutine.
 type Goroutine struct {
 	ID       int64
-	Function string // the one that it started with; "" where the trace does not tell
+	Function string // its first function, "" if unknown
 	Creator  int32
-	Created  int64 // 0 where it began before the trace
-	// Segments follow each other without gaps until Ended.
+	Created  int64 // 0 if it began before the trace
+	// Segments have no gaps until Ended.
 	Segments []Segment
 	Ended    int64
 
-	inherited int32    // the span that was open where it was created
-	marks     []mark   // which own span was the innermost from when on
-	open      []int32  // own spans that are open, while reading
-	ranges    [2]int32 // nesting of mark assists and sweeps, while reading
-	pending   [8]byte  // the id of the span that begins next, while reading
+	inherited int32  // the open span of its creator then
+	marks     []mark // its innermost own span
+	// Fields of the reading.
+	open      []int32  // own spans
+	ranges    [2]int32 // nesting of mark assists and sweeps
+	pending   [8]byte  // the id of the next span
 	isPending bool
 }
 
-// mark says which span that began on the goroutine was the innermost since a time.
+// mark is the innermost own span since a time.
 type mark struct {
 	at   int64
 	span int32
 }
 
-// Segment is a time in which a goroutine's state did not change. It lasts until the next
-// one, or until the goroutine ended.
+// Segment is a time with one state. It ends at the next one, or with the goroutine.
 type Segment struct {
 	Start int64
-	Stack StackID // of the goroutine, where a wait began
-	// Waker is the goroutine that ended a wait, and WakerStack where it was then.
+	Stack StackID // at the begin of a wait
+	// Waker is the goroutine that ended a wait, WakerStack its stack then.
 	Waker      int32
 	WakerStack StackID
 	State      State
 }
 
-// Span is a task of package runtime/trace: OpenTelemetry's SDK makes one of each span.
+// Span is a task of package runtime/trace: OpenTelemetry's SDK makes one for each span.
 type Span struct {
-	ID           [8]byte // of the span, where it is marked
+	ID           [8]byte // if Marked
 	Marked       bool
 	Name         string
-	Parent       int32 // a span; None where it has none or it is not in the trace
-	Orphan       bool  // it has a parent which is not in the trace
-	Goroutine    int32 // where it began
-	EndGoroutine int32 // where it ended; None where the trace does not tell
+	Parent       int32 // None if absent, or not in the trace
+	Orphan       bool  // its parent is not in the trace
+	Goroutine    int32 // of its begin
+	EndGoroutine int32 // None if unknown
 	Start, End   int64
 	Ended        bool // otherwise End is the trace's
 }
 
-// IsRoot reports whether s is a local root: a span of its own in spanprof, or a task
-// without a parent.
+// IsRoot reports whether s is a local root: marked by spanprof, or a task without a parent.
 func (s *Span) IsRoot() bool { return s.Marked || s.Parent == None && !s.Orphan }
 
-// Frames returns the frames of a stack, leaf first. They are not to be changed.
+// Frames returns the frames of a stack, leaf first. They are read-only.
 func (t *Timeline) Frames(id StackID) []Frame { return t.stacks.frames(id) }
 
-// Root returns the local root that a span is part of, or the outermost span that is known.
+// Root returns the local root of a span, or the outermost known span.
 func (t *Timeline) Root(span int32) int32 {
 	for span != None && !t.Spans[span].Marked && t.Spans[span].Parent != None {
 		span = t.Spans[span].Parent
@@ -102,7 +100,7 @@ func (t *Timeline) Root(span int32) int32 {
 	return span
 }
 
-// Below returns a set of spans: root and its descendants, by index.
+// Below returns the set of root and its descendants, by index.
 func (t *Timeline) Below(root int32) []bool {
 	set := make([]bool, len(t.Spans))
 	set[root] = true
@@ -114,28 +112,40 @@ func (t *Timeline) Below(root int32) []bool {
 	return set
 }
 
-// maxAncestors bounds the look for an ancestor that is still open.
+// maxAncestors bounds the search for an open ancestor.
 const maxAncestors = 64
 
-// SpanAt returns the innermost span that was open on a goroutine. A goroutine that began
-// in a span, and opened none itself, belongs to that span, or to its nearest ancestor that
-// is still open.
+// SpanAt returns the innermost open span of a goroutine. Without an own open span, that is
+// the nearest open ancestor of the span that it was created in.
 func (t *Timeline) SpanAt(goroutine int32, at int64) int32 {
-	g := &t.Goroutines[goroutine]
-	if i := sort.Search(len(g.marks), func(i int) bool { return g.marks[i].at > at }); i > 0 && g.marks[i-1].span != None {
-		return g.marks[i-1].span
+	span, _ := t.spanAt(&t.Goroutines[goroutine], at)
+	return span
+}
+
+// spanAt also returns the time of the next possible change.
+func (t *Timeline) spanAt(g *Goroutine, at int64) (span int32, until int64) {
+	until = forever
+	i := sort.Search(len(g.marks), func(i int) bool { return g.marks[i].at > at })
+	if i < len(g.marks) {
+		until = g.marks[i].at
+	}
+	if i > 0 && g.marks[i-1].span != None {
+		return g.marks[i-1].span, until
 	}
 	s := g.inherited
 	for range maxAncestors {
-		if s == None || at < t.Spans[s].End {
-			return s
+		if s == None {
+			return None, until
+		}
+		if end := t.Spans[s].End; at < end {
+			return s, min(until, end)
 		}
 		s = t.Spans[s].Parent
 	}
-	return None
+	return None, until
 }
 
-// Piece is a time in which neither a goroutine's state changed nor its span.
+// Piece is a time with one state and one span.
 type Piece struct {
 	Start, End int64
 	Segment    *Segment
@@ -143,8 +153,7 @@ type Piece struct {
 	Span       int32
 }
 
-// Pieces calls yield with what a goroutine did from one time to another, in order, until
-// yield returns false.
+// Pieces yields the pieces of a goroutine between two times, in order.
 func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) bool) {
 	g := &t.Goroutines[goroutine]
 	to = min(to, g.Ended, t.End)
@@ -155,8 +164,8 @@ func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) boo
 			return
 		}
 		for start < end {
-			piece := Piece{Start: start, End: end, Segment: seg, State: seg.State, Span: t.SpanAt(goroutine, start)}
-			piece.End = min(piece.End, t.nextSpanChange(g, start))
+			span, until := t.spanAt(g, start)
+			piece := Piece{Start: start, End: min(end, until), Segment: seg, State: seg.State, Span: span}
 			if seg.State == Runnable {
 				piece.cutAtStops(t.stops)
 			}
@@ -168,7 +177,7 @@ func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) boo
 	}
 }
 
-// cutAtStops ends a piece where the world stops or goes on.
+// cutAtStops ends a piece at the next stop or start of the world.
 func (p *Piece) cutAtStops(stops []interval) {
 	i := sort.Search(len(stops), func(i int) bool { return stops[i].end > p.Start })
 	switch {
@@ -181,29 +190,7 @@ func (p *Piece) cutAtStops(stops []interval) {
 	}
 }
 
-// nextSpanChange returns when SpanAt may return something else.
-func (t *Timeline) nextSpanChange(g *Goroutine, at int64) int64 {
-	next := forever
-	i := sort.Search(len(g.marks), func(i int) bool { return g.marks[i].at > at })
-	if i < len(g.marks) {
-		next = g.marks[i].at
-	}
-	if i == 0 || g.marks[i-1].span == None {
-		s := g.inherited
-		for range maxAncestors {
-			if s == None {
-				break
-			}
-			if end := t.Spans[s].End; end > at {
-				return min(next, end)
-			}
-			s = t.Spans[s].Parent
-		}
-	}
-	return next
-}
-
-// segmentAt returns the index of the segment that holds at, or of the first one after it.
+// segmentAt returns the index of the segment at a time, or else of the first one.
 func (t *Timeline) segmentAt(g *Goroutine, at int64) int {
 	i := sort.Search(len(g.Segments), func(i int) bool { return g.Segments[i].Start > at })
 	return max(i-1, 0)
@@ -216,19 +203,7 @@ func (t *Timeline) segmentEnd(g *Goroutine, i int) int64 {
 	return min(g.Ended, t.End)
 }
 
-// Before returns the segment that a goroutine was in just before a time, and the
-// segment's bounds; nil where there is none.
-func (t *Timeline) Before(goroutine int32, at int64) (seg *Segment, start, end int64) {
-	g := &t.Goroutines[goroutine]
-	i := sort.Search(len(g.Segments), func(i int) bool { return g.Segments[i].Start >= at }) - 1
-	if i < 0 {
-		return nil, 0, 0
-	}
-	return &g.Segments[i], g.Segments[i].Start, t.segmentEnd(g, i)
-}
-
-// Involved returns the goroutines that a set of spans can be found on: those where one
-// began, and those that were created in one. first comes first.
+// Involved returns first, and all other goroutines on which a span of the set was open.
 func (t *Timeline) Involved(set []bool, first int32) []int32 {
 	found := []int32{first}
 	for i := range t.Goroutines {

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build live
+//go:build live && linux
 
 package main
 
@@ -16,15 +16,14 @@ import (
 	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// TestKnownWaits holds the analysis to the blockers' names and to sums. What the program
-// prints about times depends on the machine, and is not asserted.
+// TestKnownWaits checks names of blockers and sums. Times depend on the machine.
 func TestKnownWaits(t *testing.T) {
 	damaged := 0
-	// On a busy machine a wait may be over before it begins: then it has to be longer.
+	// On a busy machine a wait may be over before it begins: then it must be longer.
 	livetest.Doubling(t, 20*time.Millisecond, func(wait time.Duration) string {
 		results, _, err := record(wait)
-		// The runtime of Go 1.26.8 rarely writes a trace that no reader can read, see tracesoak.
-		if _, ok := errors.AsType[*exectrace.ParseError](err); ok && damaged < 2 {
+		// Go 1.26.8 rarely writes a trace that no reader accepts.
+		if errors.Is(err, exectrace.ErrDamaged) && damaged < 2 {
 			damaged++
 			return fmt.Sprintf("THE RUNTIME WROTE A TRACE BADLY: %v", err)
 		}
@@ -34,19 +33,17 @@ func TestKnownWaits(t *testing.T) {
 		var right int64
 		for i := range results {
 			r := &results[i]
-			if r.sum < 0.999 || r.sum > 1.001 {
-				t.Errorf("%s: states and holes add up to %.4f of the span", r.name, r.sum)
+			var sum time.Duration
+			for _, state := range r.span.Goroutines[0].States {
+				sum += state.Duration
 			}
-			if r.span.ID == "" {
-				t.Errorf("%s: the span has no id", r.name)
+			if sum != r.span.Duration || len(r.span.Holes) != 0 {
+				t.Errorf("%s: states add up to %v of %v, holes %+v", r.name, sum, r.span.Duration, r.span.Holes)
 			}
-			if len(r.holes) != 0 {
-				t.Errorf("%s: holes %+v", r.name, r.holes)
-			}
-			if r.waited > 0 && slices.Equal(r.blockers, r.known.blockers) {
+			if r.waited > 0 && slices.Equal(r.got, r.blockers) {
 				right++
 			} else {
-				t.Logf("waits of %v: %s: waited %v (%s), for %q, want %q", wait, r.name, r.waited, r.state, r.blockers, r.known.blockers)
+				t.Logf("waits of %v: %s: waited %v (%s), for %q, want %q", wait, r.name, r.waited, r.state, r.got, r.blockers)
 			}
 		}
 		return livetest.Few(right, int64(len(results)), "waits with the known blockers")

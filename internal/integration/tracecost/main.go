@@ -3,70 +3,265 @@
 
 //go:build unix
 
-// Tracecost prints what the flight recorder of module exectrace costs a service, and how it
-// protects one that it would cost too much.
+// Tracecost measures the recorder of module exectrace.
 //
-//	go run ./internal/integration/tracecost
-//	go run ./internal/integration/tracecost -run flood
+//	go run ./internal/integration/tracecost -run cost
+//	go run ./internal/integration/tracecost -run budget -rate 50 -idle 15000
+//	go run ./internal/integration/tracecost -run soak -duration 30m
 //
-// cost compares the CPU time of requests with a recorder and without, in turns, in one
-// process with 100 MB of ballast: without ballast the recorder's own heap makes collections
-// rarer, and it looks free. Slow spans end all the time, so that recordings are read as often
-// as the recorder reads them. flood has goroutines do nothing but channel operations while
-// slow spans end, from some time before a reading is due, and says when the recorder pauses and
-// what heap it takes until then and for two seconds more.
-//
-// What a span costs without a recorder, by the guard of its mark:
-//
-//	go test -run '^$' -bench TraceMarkOff .
+// cost compares the CPU time of requests with a recorder and without, in random order in one
+// process. It has 100 MB of ballast: otherwise the recorder's own heap makes collections rarer,
+// and it looks free. budget prints the share of slow spans that get exact times. soak compares
+// exact times with the program's own clock, while everything happens that is hard for traces.
+// It exits with code 1 if a span is wrong or missing.
 package main
 
 import (
+	"context"
+	"crypto/sha256"
 	"flag"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
+	"runtime"
+	rtrace "runtime/trace"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exectrace"
+	"github.com/spanprof/spanprof/store"
 )
 
-// readAgain is when the recorder of a flood reads for the second time: it does so first a second
-// after the first slow span.
-const readAgain = 11*time.Second + slowRequest
-
-// floodsBefore is how long before a reading is due floods begin.
-var floodsBefore = []time.Duration{time.Second, 600 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond, 0}
-
 func main() {
-	what := flag.String("run", "all", "what to measure: cost, flood or all")
-	pairs := flag.Int("pairs", 10, "cost: how many times to compare")
-	segment := flag.Duration("segment", 12*time.Second, "how long each part is, a flood at most; a recording is read at most once in 10 s")
-	workers := flag.Int("workers", 1, "cost: how many requests at a time")
-	budget := flag.Float64("budget", 0.01, "share of a core that the recorder may cost")
+	what := flag.String("run", "cost", "cost, budget or soak")
+	length := flag.Duration("duration", 2*time.Minute, "budget and soak: length of the run")
+	rate := flag.Int("rate", 200, "budget: requests a second")
+	idle := flag.Int("idle", 0, "budget: number of idle goroutines")
+	pairs := flag.Int("pairs", 5, "cost: number of comparisons")
 	flag.Parse()
-	if err := run(*what, *pairs, *segment, *workers, *budget); err != nil {
+	if err := run(*what, *length, *rate, *idle, *pairs); err != nil {
 		fmt.Fprintln(os.Stderr, "tracecost:", err)
 		os.Exit(1)
 	}
 }
 
-func run(what string, pairs int, segment time.Duration, workers int, budget float64) error {
-	if what != "cost" && what != "flood" && what != "all" {
-		return fmt.Errorf("-run %q: known are cost, flood and all", what)
+func run(what string, length time.Duration, rate, idle, pairs int) error {
+	s, err := newService()
+	if err != nil {
+		return err
 	}
-	if what != "flood" {
-		c, err := measureCost(pairs, segment, workers, budget)
-		if err != nil {
-			return err
-		}
-		fmt.Print(c.report())
+	var report fmt.Stringer
+	switch what {
+	case "cost":
+		report, err = s.cost(pairs, 12*time.Second)
+	case "budget":
+		report, err = s.budget(length, rate, idle)
+	case "soak":
+		report, err = s.soak(length)
+	default:
+		err = fmt.Errorf("-run %q: use cost, budget or soak", what)
 	}
-	if what != "cost" {
-		for _, before := range floodsBefore {
-			f, err := measureFlood(readAgain-before, segment, budget)
-			if err != nil {
-				return err
+	if err == nil {
+		fmt.Print(report)
+	}
+	return err
+}
+
+// Requests of perRequest CPU time wait for slowRequest if they are slow.
+const (
+	perRequest  = 2 * time.Millisecond
+	slowRequest = 60 * time.Millisecond
+	threshold   = 50 * time.Millisecond
+)
+
+type service struct {
+	tp      *spanprof.TracerProvider
+	store   *store.Store
+	tracer  trace.Tracer
+	blocks  int // of sha256 in perRequest
+	mu      sync.Mutex
+	garbage []byte
+}
+
+func newService() (*service, error) {
+	st, err := store.New(store.WithMaxBytes(128 << 20))
+	if err != nil {
+		return nil, err
+	}
+	s := &service{store: st}
+	s.tp = spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(st.SpanProcessor())))
+	s.tracer = s.tp.Tracer("tracecost")
+	const blocks = 2000
+	least := time.Hour
+	for range 20 {
+		from := time.Now()
+		burn(blocks)
+		least = min(least, time.Since(from))
+	}
+	s.blocks = max(1, int(blocks*perRequest/least))
+	return s, nil
+}
+
+func burn(blocks int) (b [1024]byte) {
+	for range blocks {
+		sum := sha256.Sum256(b[:])
+		b[1] = sum[0]
+	}
+	return b
+}
+
+// request has two hops over channels, a lock, memory and a child span.
+func (s *service) request(blocks int, slow bool) {
+	ctx, root := s.tracer.Start(context.Background(), "GET /")
+	defer root.End()
+	there, back := make(chan int), make(chan int)
+	go func() { back <- <-there }()
+	there <- 1
+	<-back
+	s.mu.Lock()
+	s.garbage = make([]byte, 20_000)
+	s.mu.Unlock()
+	_, child := s.tracer.Start(ctx, "work")
+	burn(blocks)
+	if slow {
+		time.Sleep(slowRequest)
+	}
+	child.End()
+}
+
+// cost is the CPU time of a request with and without a recorder.
+type cost struct {
+	ratios        []float64
+	without, with time.Duration
+	counts        string
+}
+
+func (s *service) cost(pairs int, segment time.Duration) (*cost, error) {
+	ballast := make([]byte, 100<<20)
+	defer runtime.KeepAlive(ballast)
+	s.serve(segment / 4)
+	c := new(cost)
+	for range pairs {
+		var each [2]time.Duration // without, with
+		first := rand.IntN(2)
+		for _, on := range []int{first, 1 - first} {
+			runtime.GC()
+			if on == 0 {
+				each[0] = s.serve(segment)
+				continue
 			}
-			fmt.Printf("from %v before a reading on: %s", before, f.report())
+			r, err := exectrace.Start(s.tp, s.store, exectrace.WithThreshold(threshold))
+			if err != nil {
+				return nil, err
+			}
+			each[1] = s.serve(segment)
+			c.counts = counts(r)
+			if err := r.Shutdown(context.Background()); err != nil {
+				return nil, err
+			}
+		}
+		c.ratios = append(c.ratios, float64(each[1])/float64(each[0]))
+		c.without, c.with = c.without+each[0]/time.Duration(pairs), c.with+each[1]/time.Duration(pairs)
+	}
+	return c, nil
+}
+
+// serve runs requests one after the other, and a slow one each 200 ms beside them. It returns
+// the CPU time of a request.
+func (s *service) serve(length time.Duration) time.Duration {
+	from, cpu := time.Now(), cpuTime()
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		for time.Since(from) < length {
+			s.request(0, true)
+			time.Sleep(200*time.Millisecond - slowRequest)
+		}
+	})
+	n := 0
+	for ; time.Since(from) < length; n++ {
+		s.request(s.blocks, false)
+	}
+	beside.Wait()
+	return (cpuTime() - cpu) / time.Duration(n)
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail with these arguments
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func counts(r *exectrace.Recorder) string {
+	var texts []string
+	for name, n := range r.Counters() {
+		texts = append(texts, fmt.Sprintf("%d %s", n, strings.TrimPrefix(name, "exact times: ")))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (c *cost) String() string {
+	mean, half := interval(c.ratios)
+	return fmt.Sprintf("CPU of a request, %d pairs: %v without, %v with a recorder: x%.4f (95 %%: %.4f to %.4f)\nlast: %s\n",
+		len(c.ratios), c.without, c.with, mean, mean-half, mean+half, c.counts)
+}
+
+// interval returns the mean and half of its 95 % interval.
+func interval(list []float64) (mean, half float64) {
+	for _, x := range list {
+		mean += x / float64(len(list))
+	}
+	var squares float64
+	for _, x := range list {
+		squares += (x - mean) * (x - mean)
+	}
+	if n := float64(len(list)); n > 1 {
+		half = 1.96 * math.Sqrt(squares/(n-1)/n)
+	}
+	return mean, half
+}
+
+// answered is the share of slow spans with exact times.
+type answered struct {
+	rate, idle, slow int
+	recorded         float64 // share of the time
+	status           exectrace.Status
+	counts           string
+}
+
+// budget runs requests at a rate. One of 100 is slow.
+func (s *service) budget(length time.Duration, rate, idle int) (*answered, error) {
+	stop := make(chan struct{})
+	defer close(stop)
+	for range idle {
+		go func() { <-stop }()
+	}
+	r, err := exectrace.Start(s.tp, s.store, exectrace.WithThreshold(threshold))
+	if err != nil {
+		return nil, err
+	}
+	a := &answered{rate: rate, idle: idle}
+	var requests sync.WaitGroup
+	on, n := 0, 0
+	for from, tick := time.Now(), time.NewTicker(time.Second/time.Duration(rate)); time.Since(from) < length; n++ {
+		<-tick.C
+		requests.Go(func() { s.request(s.blocks/10, n%100 == 99) })
+		if rtrace.IsEnabled() {
+			on++
 		}
 	}
-	return nil
+	requests.Wait()
+	a.slow, a.recorded, a.status, a.counts = n/100, float64(on)/float64(n), r.Status(), counts(r)
+	return a, r.Shutdown(context.Background())
+}
+
+func (a *answered) String() string {
+	return fmt.Sprintf("%d requests a second, %d idle goroutines: recording %.0f %% of the time, at %.3f %% of a core, %d slow requests\n%s\n",
+		a.rate, a.idle, 100*a.recorded, 100*a.status.Share, a.slow, a.counts)
 }

@@ -6,45 +6,62 @@
 package main
 
 import (
-	rtrace "runtime/trace"
+	"os"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestRuns has the command measure for a moment. What it finds depends on the machine, and
-// is not asserted.
+// TestSoak runs for 15 seconds, or for the duration in SPANPROF_TRACE_SOAK, such as 30m.
+func TestSoak(t *testing.T) {
+	length := 15 * time.Second
+	if asked := os.Getenv("SPANPROF_TRACE_SOAK"); asked != "" {
+		var err error
+		if length, err = time.ParseDuration(asked); err != nil {
+			t.Fatalf("SPANPROF_TRACE_SOAK: %v", err)
+		}
+	}
+	s, err := newService()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.soak(length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(result)
+}
+
+// TestRuns measures for a moment. The results depend on the machine.
 func TestRuns(t *testing.T) {
-	if rtrace.IsEnabled() {
-		t.Skip("an execution trace is on already") // go test -trace
-	}
-	c, err := measureCost(2, 50*time.Millisecond, 1, 0.01)
+	s, err := newService()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report := c.report(); len(c.ratios) != 2 || c.with <= 0 || c.without <= 0 || !strings.Contains(report, "2 pairs") {
-		t.Errorf("%d ratios: %s", len(c.ratios), report)
-	}
-	if c.counts["slow spans"] == 0 {
-		t.Errorf("no slow span ended beside a recorder: %v", c.counts)
-	}
-	f, err := measureFlood(50*time.Millisecond, 50*time.Millisecond, 0.01)
+	c, err := s.cost(2, 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.perSecond <= 0 || !strings.Contains(f.report(), "channel operations") {
-		t.Error(f.report())
+	if len(c.ratios) != 2 || c.with <= 0 || c.without <= 0 || strings.HasPrefix(c.counts, "0 slow spans") {
+		t.Errorf("got %+v", c)
 	}
-	if err := run("nothing", 1, time.Millisecond, 1, 0.01); err == nil {
-		t.Error("no error for what is not known")
+	a, err := s.budget(time.Second, 100, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.slow != 1 && a.slow != 0 || a.recorded == 0 {
+		t.Errorf("got %+v", a)
+	}
+	if err := run("nothing", 0, 1, 0, 1); err == nil {
+		t.Error("an unknown -run was accepted")
 	}
 }
 
 func TestInterval(t *testing.T) {
 	if mean, half := interval([]float64{1, 2, 3}); mean != 2 || half < 1.13 || half > 1.14 {
-		t.Errorf("%v ± %v, want 2 ± 1.13", mean, half)
+		t.Errorf("got %v ± %v, want 2 ± 1.13", mean, half)
 	}
 	if mean, half := interval([]float64{1}); mean != 1 || half != 0 {
-		t.Errorf("of one: %v ± %v", mean, half)
+		t.Errorf("of one: got %v ± %v", mean, half)
 	}
 }

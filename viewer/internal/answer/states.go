@@ -23,6 +23,8 @@ const (
 	ready      = "ready without a CPU"
 	notOnCPU   = "not on a CPU"
 	notSampled = "not sampled"
+	// withheld is time on a thread by an execution trace, without CPU samples.
+	withheld = "running, but the machine withheld the CPU"
 )
 
 // The sources of states.
@@ -92,7 +94,7 @@ func (m measured) divide() *Answer {
 	exact, wall, cpu := by(byTrace), by(byWall), by(byCPU)
 	switch {
 	case len(exact) > 0:
-		bar, a.Sampled = exact, append(wall, cpu...)
+		bar, a.Sampled = m.withWithheld(exact, cpu), append(wall, cpu...)
 	case m.Samples[byWall] >= fewSamples:
 		bar = withReady(wall, cpu, m.Waited)
 	case len(wall) > 0:
@@ -138,6 +140,26 @@ func (m measured) divide() *Answer {
 	slices.SortStableFunc(bar, func(x, y State) int { return cmp.Compare(y.Ns, x.Ns) })
 	a.States = append(a.States, bar...)
 	return a
+}
+
+// withWithheld divides the exact time on a thread: CPU samples of the same time may be fewer
+// than chance explains. Samples are a period of CPU time apart.
+func (m measured) withWithheld(exact, cpu []State) []State {
+	period, used := goPeriod.Nanoseconds(), int64(0)
+	if len(cpu) > 0 {
+		used = cpu[0].Ns
+		period = used / max(1, m.Samples[byCPU])
+	}
+	list := slices.Clone(exact)
+	for i, s := range exact {
+		more, chance := s.Ns-used, math.Sqrt(float64(period)*float64(max(s.Ns, period)))
+		if s.State != onCPU || !m.Waited || float64(more) < 2*chance {
+			continue
+		}
+		list[i].Ns, list[i].ErrorNs = used, int64(chance)
+		list = append(list, State{withheld, more, int64(chance), byTrace})
+	}
+	return slices.DeleteFunc(list, func(s State) bool { return s.Ns == 0 })
 }
 
 // few names the states of some samples.

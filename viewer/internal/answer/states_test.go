@@ -50,6 +50,21 @@ func TestDivide(t *testing.T) {
 			measured{Duration: 100 * ms, States: []State{{"sleep", 90 * ms, ms, byWall}, {"sleep", 80 * ms, 0, byTrace}, {ready, 15 * ms, 0, byTrace}}, Samples: map[string]int64{byWall: 9}, Complete: true, Rest: notSampled},
 			&Answer{States: []State{{"sleep", 80 * ms, 0, byTrace}, {ready, 15 * ms, 0, byTrace}, {notSampled, 5 * ms, 0, ""}}, Sampled: []State{{"sleep", 90 * ms, ms, byWall}}},
 		},
+		"exact times on a thread without a CPU": {
+			measured{Duration: 600 * ms, States: []State{{onCPU, 400 * ms, 0, byTrace}, {"sleep", 200 * ms, 0, byTrace}, {onCPU, 100 * ms, 30 * ms, byCPU}}, Samples: map[string]int64{byCPU: 10}, Complete: true, Rest: notSampled, Waited: true},
+			&Answer{
+				States:  []State{{withheld, 300 * ms, 63245553, byTrace}, {"sleep", 200 * ms, 0, byTrace}, {onCPU, 100 * ms, 63245553, byTrace}},
+				Sampled: []State{{onCPU, 100 * ms, 30 * ms, byCPU}},
+			},
+		},
+		"exact times on a CPU, with fewer samples by chance": {
+			measured{Duration: 40 * ms, States: []State{{onCPU, 40 * ms, 0, byTrace}, {onCPU, 10 * ms, 10 * ms, byCPU}}, Samples: map[string]int64{byCPU: 1}, Complete: true, Rest: notSampled, Waited: true},
+			&Answer{States: []State{{onCPU, 40 * ms, 0, byTrace}}, Sampled: []State{{onCPU, 10 * ms, 10 * ms, byCPU}}},
+		},
+		"exact times beside an incomplete CPU profile": {
+			measured{Duration: 400 * ms, States: []State{{onCPU, 400 * ms, 0, byTrace}, {onCPU, 10 * ms, 10 * ms, byCPU}}, Samples: map[string]int64{byCPU: 1}, Complete: true, Rest: notSampled},
+			&Answer{States: []State{{onCPU, 400 * ms, 0, byTrace}}, Sampled: []State{{onCPU, 10 * ms, 10 * ms, byCPU}}},
+		},
 		"samples to come": {
 			measured{Duration: 100 * ms, States: []State{{onCPU, 50 * ms, ms, byCPU}}, Samples: map[string]int64{byCPU: 5}, Rest: notSampled},
 			&Answer{States: []State{{onCPU, 50 * ms, ms, byCPU}}},

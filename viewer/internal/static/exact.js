@@ -10,7 +10,7 @@ import { started } from './trace.js';
 // CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.
 const CLOCKS = 1;
 
-const MOST = { lanes: 24, steps: 20, waits: 40, did: 3 };
+const MOST = { lanes: 24, waits: 40, did: 3 };
 
 // exactView shows where the time of a span went, by an execution trace.
 export function exactView(data) {
@@ -18,9 +18,7 @@ export function exactView(data) {
   return h('div', { class: 'exact' },
     ...notes(data.span, x).flat(),
     h('h3', null, 'Its waits'), waitsTable(data, x), x.waits.length > 0 && download(data),
-    h('h3', null, 'Its goroutines'), lanes(x),
-    h('h3', null, 'Critical path'), path(x),
-    runners(data, x));
+    h('h3', null, 'Its goroutines'), lanes(x));
 }
 
 const EXACT = 'By an execution trace of Go: exact, not sampled. Running is time on a thread, with the time that the operating system gave to other processes.';
@@ -125,34 +123,5 @@ function lanes(x) {
           (g.intervals ?? []).map((v) => place(v.state, v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
     })),
     more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'goroutine')} more`),
-  ];
-}
-
-// path is what the end of the span waited for.
-function path(x) {
-  const name = (s) => label(x, s.child, s.goroutine, s.function);
-  const steps = x.path.filter((s) => s.durationNs * 500 >= x.durationNs).slice(0, MOST.steps);
-  const more = x.path.length - steps.length;
-  if (!x.path.length) return h('p', { class: 'muted' }, 'Unknown.');
-  return [
-    h('div', { class: 'track', 'aria-hidden': 'true' }, x.path.map((s) => place(s.states[0]?.state ?? 'unknown', s.startNs, s.durationNs, x.durationNs, name(s)))),
-    h('div', { class: 'scroll' }, h('table', { class: 'path' }, h('tbody', null, steps.map((s) => h('tr', null,
-      h('td', { class: 'num' }, duration(s.durationNs)),
-      h('td', null, name(s)),
-      h('td', null, s.states.map((t) => `${t.state} ${duration(t.durationNs)}`).join(', '))))))),
-    more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'step')} more`),
-    x.pathOmittedNs > 0 && h('p', { class: 'muted' }, `${duration(x.pathOmittedNs)} of it is unknown, or in many short steps.`),
-  ];
-}
-
-function runners(data, x) {
-  const ready = x.goroutines[0]?.states.find((s) => s.state === 'runnable')?.durationNs ?? 0;
-  if (!x.runners?.length || ready * 100 < x.durationNs) return null;
-  return [
-    h('h3', null, 'While it was ready to run, there ran'),
-    h('div', { class: 'scroll' }, h('table', null, h('tbody', null, x.runners.map((r) => h('tr', null,
-      h('td', { class: 'num' }, duration(r.durationNs)),
-      h('td', null, r.same ? 'the span itself, on other goroutines' : r.span ? spanLink(data, r) : `goroutines of ${r.function || 'no known function'}`)))))),
-    x.runnersCut && h('p', { class: 'muted' }, 'There were more.'),
   ];
 }

@@ -46,7 +46,7 @@ function spanHeading(data) {
 }
 
 // COLOURS are the colours of states; time without a sample is hatched.
-const COLOURS = { 'on a CPU': '#e8590c', running: '#e8590c', 'ready without a CPU': '#94d82d', runnable: '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
+const COLOURS = { 'on a CPU': '#e8590c', 'running, but the machine withheld the CPU': '#ffa94d', running: '#e8590c', 'ready without a CPU': '#94d82d', runnable: '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
 
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
 

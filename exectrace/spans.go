@@ -1,0 +1,190 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exectrace
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
+	"github.com/spanprof/spanprof/internal/goruntime"
+)
+
+const (
+	// gather is the time that the first slow span waits for others.
+	gather = time.Second
+	// maxWaiting bounds the slow spans of one reading.
+	maxWaiting = 128
+)
+
+// slowSpan is a slow local root that has ended. The program may have set its times.
+type slowSpan struct {
+	id, name       string
+	started, ended time.Time // ended is by the clock
+	duration       time.Duration
+}
+
+// inbox has the slow spans since the last look. It is safe for concurrent use.
+type inbox struct {
+	mu       sync.Mutex
+	isOpen   bool // while it is recording
+	spans    []slowSpan
+	overflow int
+}
+
+// open opens or closes the inbox, and returns the number of spans dropped.
+func (b *inbox) open(is bool) (dropped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dropped = len(b.spans) + b.overflow
+	b.isOpen, b.spans, b.overflow = is, nil, 0
+	return dropped
+}
+
+// add returns false if the inbox is closed. It keeps the slowest spans.
+func (b *inbox) add(s slowSpan) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.isOpen {
+		return false
+	}
+	var full bool
+	if b.spans, full = addSlowest(b.spans, s); full {
+		b.overflow++
+	}
+	return true
+}
+
+func (b *inbox) take() (spans []slowSpan, overflow int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	spans, overflow = b.spans, b.overflow
+	b.spans, b.overflow = nil, 0
+	return spans, overflow
+}
+
+// addSlowest adds a span to a list. A full list drops its quickest span.
+func addSlowest(list []slowSpan, s slowSpan) (_ []slowSpan, full bool) {
+	if len(list) < maxWaiting {
+		return append(list, s), false
+	}
+	quickest := 0
+	for i := range list {
+		if list[i].duration < list[quickest].duration {
+			quickest = i
+		}
+	}
+	if list[quickest].duration < s.duration {
+		list = append(list[:quickest], list[quickest+1:]...) // oldest first
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// processor gets spans from the SDK.
+type processor struct{ r *Recorder }
+
+var _ sdktrace.SpanProcessor = processor{}
+
+// OnStart shortens names that would crash the runtime in a trace, if package spanprof does not
+// wrap the provider. A trace may start at any time, so it does not check for one.
+func (p processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if goruntime.LongTaskNamesCrash {
+		if name := s.Name(); len(name) > goruntime.MaxTaskName {
+			s.SetName(goruntime.CutTaskName(name))
+		}
+	}
+}
+
+// OnEnd collects slow local roots.
+func (p processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	select {
+	case <-p.r.stop: // OnStart is needed until the trace is off
+		return
+	default:
+	}
+	if parent := s.Parent(); parent.IsValid() && !parent.IsRemote() {
+		return
+	}
+	d, name := s.EndTime().Sub(s.StartTime()), s.Name()
+	if !p.r.slowness.slow(name, d) {
+		return
+	}
+	p.r.count(slowSpans, 1)
+	if !p.r.inbox.add(slowSpan{s.SpanContext().SpanID().String(), timeline.CutText(name), s.StartTime(), time.Now(), d}) {
+		p.r.count(unrecorded, 1)
+	}
+}
+
+func (p processor) Shutdown(context.Context) error { return nil }
+
+func (p processor) ForceFlush(context.Context) error { return nil }
+
+const (
+	// maxSlowNames is the number of names with a limit of their own. The others share one.
+	maxSlowNames = 500
+	// maxSlowName is the length of a compared name.
+	maxSlowName = 256
+	// leastSpans is the number of spans of a name before any is slow.
+	leastSpans = 100
+)
+
+// slowness decides which spans are slow. It is safe for concurrent use.
+type slowness struct {
+	threshold time.Duration // 0 means the p99 of the name
+
+	mu     sync.Mutex
+	names  map[string]*p99
+	others p99
+}
+
+// slow counts a span, and reports whether it is slow.
+func (s *slowness) slow(name string, d time.Duration) bool {
+	if s.threshold > 0 {
+		return d >= s.threshold
+	}
+	name = name[:min(len(name), maxSlowName)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.names[name]
+	if of == nil {
+		if of = &s.others; len(s.names) < maxSlowNames {
+			if s.names == nil {
+				s.names = map[string]*p99{}
+			}
+			of = new(p99)
+			s.names[strings.Clone(name)] = of
+		}
+	}
+	return of.slow(float64(d))
+}
+
+// p99 estimates the 99th percentile of durations. It starts with the longest of the first
+// leastSpans. Then a longer one raises it by 10 %. Each other one lowers it: both balance at 1
+// in 100.
+type p99 struct {
+	spans int
+	limit float64
+}
+
+// slow counts a duration, and reports whether it is clearly above the p99.
+func (p *p99) slow(d float64) bool {
+	const up, down = 1.1, 0.99904 // down^99 is 1/up
+	if p.spans < leastSpans {
+		p.spans++
+		p.limit = max(p.limit, d)
+		return false
+	}
+	slow := d > 1.15*p.limit
+	if d > p.limit {
+		p.limit *= up
+	} else {
+		p.limit *= down
+	}
+	return slow
+}
