@@ -28,9 +28,10 @@
 // is reported through otel.Handle. Dots in names of samples' labels become underscores
 // too: clients that do not request names in UTF-8 would not see them.
 //
-// Profile types have the names of pyroscope-go v1.4.3, so that dashboards keep working:
-// process_cpu, memory, mutex, block, goroutines. Wall time is wall. A program should not
-// push with both: every sample would count twice.
+// Profile types have the names of pyroscope-go v1.5.0, so that dashboards keep working:
+// process_cpu, memory, mutex, block, goroutine. Until its version 1.4.3, goroutine was
+// goroutines. Wall time is wall. A program should not push with both: every sample would
+// count twice.
 //
 // # Spans
 //
@@ -55,14 +56,17 @@
 //
 // # Answers
 //
-//	2xx                                delivered; rejected if it is an HTML page
-//	413                                halved
-//	429, 422 with resource_exhausted   sent again
-//	408, 5xx, 422 of its own failures  sent again; the server may have the profile
-//	no connection                      sent again
-//	no answer, or half of one          sent again; the server may have the profile
-//	any other                          rejected, and reported with the server's text
+//	2xx                               delivered; rejected if it is an HTML page
+//	413                               halved
+//	429, 422 with resource_exhausted  sent again
+//	408, 502, 503, 504                sent again; the server may have the profile
+//	422 or 5xx of its own state       sent again; the server may have the profile
+//	any other 5xx                     sent five times; the server may have the profile
+//	no connection                     sent again
+//	no answer, or half of one         sent again; the server may have the profile
+//	any other                         rejected, and reported with the server's text
 //
+// While it starts, Pyroscope answers 422 or 500 with "code = Unavailable" in the text.
 // An HTML page is a proxy's login page. A proxy may also have forwarded a request that it
 // answers with 408. Credentials that the server repeats are removed from reports.
 //

@@ -36,14 +36,16 @@ type fault struct {
 	tls    bool // the server's certificate is unknown; it does not heal
 	gone   bool // nothing listens; it does not heal
 
-	retried    bool          // otherwise the profiles are dropped at once
+	retried    bool          // otherwise the profiles are dropped
+	retries    uint64        // of each profile, before it is dropped
 	pause      time.Duration // between attempts, from the server; 0: backoff
 	duplicates bool          // the server may have stored what it did not confirm
 	text       string        // of the report
 }
 
 var faults = []fault{
-	{name: "500", answer: status(http.StatusInternalServerError, "no ingesters"), retried: true, duplicates: true, text: "answers 500 Internal Server Error: no ingesters"},
+	{name: "500 of a start", answer: status(http.StatusInternalServerError, "rpc error: code = Unavailable"), retried: true, duplicates: true, text: "answers 500 Internal Server Error: rpc error: code = Unavailable"},
+	{name: "500", answer: status(http.StatusInternalServerError, "no such schema"), retries: 4, text: "cpu profile dropped: http://pyroscope/ingest answers 500 Internal Server Error: no such schema"},
 	{name: "502", answer: status(http.StatusBadGateway, ""), retried: true, duplicates: true, text: "answers 502 Bad Gateway"},
 	{name: "503", answer: status(http.StatusServiceUnavailable, ""), retried: true, duplicates: true, text: "answers 503 Service Unavailable"},
 	{name: "408", answer: status(http.StatusRequestTimeout, ""), retried: true, duplicates: true, text: "answers 408 Request Timeout"},
@@ -176,7 +178,7 @@ func (f fault) outage(t *testing.T) {
 			}
 		}
 	default:
-		if s.Lost["rejected"] != 18 || s.Retries != 0 || s.Waiting != 0 {
+		if s.Lost["rejected"] != 18 || s.Retries != 18*f.retries || s.Waiting != 0 {
 			t.Errorf("Stats %+v, want all 18 profiles to be rejected", s)
 		}
 		b.wantArrived(nil)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/series"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
@@ -27,7 +28,7 @@ func New(address string, opts ...Option) (*exporter.Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
-	d := &destination{ingest: u.JoinPath("ingest"), config: c, labels: labels{tags: c.tags}}
+	d := &destination{ingest: u.JoinPath("ingest"), config: c, fitter: series.Fitter{Name: "pyroscope", Static: c.tags}}
 	if c.client != nil {
 		d.client = httpsend.WithoutRedirects(c.client)
 	} else {
@@ -135,17 +136,17 @@ func newConfig(opts []Option) (config, error) {
 		return c, errors.New("user or password is empty: set both, or leave WithBasicAuth out")
 	case c.clientSet && c.client == nil:
 		return c, errors.New("HTTP client is nil: leave WithHTTPClient out for the default")
-	case len(c.tags) > maxTags:
-		return c, fmt.Errorf("%d tags are more than the server takes: use at most %d", len(c.tags), maxTags)
+	case len(c.tags) > series.MaxTags:
+		return c, fmt.Errorf("%d tags are more than the server takes: use at most %d", len(c.tags), series.MaxTags)
 	}
 	for name, value := range c.tags {
 		switch {
-		case name != tagName(name) || strings.HasPrefix(name, "__"):
+		case name != series.TagName(name) || strings.HasPrefix(name, "__"):
 			return c, fmt.Errorf("tag name %q is not possible: use letters, digits and underscores, not two of them at the beginning", name)
 		case name == "service_name":
 			return c, errors.New("tag service_name is the service.name of the Resource: set it there")
-		case value != tagValue(value) || value == "":
-			return c, fmt.Errorf("value %q of tag %s is not possible: use up to %d bytes without , and } and without spaces around", value, name, maxTagValue)
+		case value != series.TagValue(value) || value == "":
+			return c, fmt.Errorf("value %q of tag %s is not possible: use up to %d bytes without , and } and without spaces around", value, name, series.MaxValue)
 		}
 	}
 	for name, value := range c.headers {

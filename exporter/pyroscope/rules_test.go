@@ -232,7 +232,7 @@ func TestPageAndPassword(t *testing.T) {
 		name, contentType, body, want string
 		status                        int
 	}{
-		{"login page", "text/html; charset=utf-8", "<title>Log in</title> secret99", "answers with success, but not as Pyroscope does: is the endpoint right? It says text/html: <title>Log in</title> [redacted]", 200},
+		{"login page", "text/html; charset=utf-8", "<title>Log in</title> secret99", "answers with success, but not as Pyroscope does: is the endpoint right? The answer is text/html: <title>Log in</title> [redacted]", 200},
 		{"page without a type", "", "<!DOCTYPE html><title>Log in</title>", "answers with success, but not as Pyroscope does", 200},
 		{"refusal", "text/plain", "bad credentials 12345:secret99", "answers 403 Forbidden: bad credentials [redacted]", 403},
 	} {

@@ -71,7 +71,7 @@ func TestKinds(t *testing.T) {
 			"inuse_space":   {"units": "bytes", "aggregation": average},
 		}},
 		{kind: exporter.KindGoroutine, rate: "0", units: "goroutines", aggregation: average, types: map[string]map[string]any{
-			"goroutine": {"display-name": "goroutines", "units": "goroutines", "aggregation": average},
+			"goroutine": {"display-name": "goroutine", "units": "goroutines", "aggregation": average},
 		}},
 		{kind: exporter.KindMutex, rate: "0", types: map[string]map[string]any{
 			"contentions": {"display-name": "mutex_count", "units": "lock_samples"},

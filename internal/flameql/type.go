@@ -39,7 +39,7 @@ var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
 	{"host", exporter.KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
-	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
+	{"goroutine", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
 	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
 	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},
 	{"inuse_objects", exporter.KindHeap, "inuse_objects", "count", "Objects in use", "objects in use", true},
@@ -60,8 +60,12 @@ func Other(kind exporter.Kind) (Type, bool) {
 	return Type{Name: string(kind), Kind: kind, Label: name, Words: name}, ok && name != ""
 }
 
-// TypeByName returns the type with a name, also of a column of another tool.
+// TypeByName returns the type with a name, also of a column of another tool. goroutines is the
+// name in pyroscope-go before v1.5.0.
 func TypeByName(name string) (Type, bool) {
+	if name == "goroutines" {
+		name = "goroutine"
+	}
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
@@ -74,7 +78,8 @@ func TypeByName(name string) (Type, bool) {
 const pyroscopeColons = 4
 
 // pyroscopeIDs are the profile types of Pyroscope that programs in Go send, as queries of
-// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit.
+// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit. By
+// OTLP the period has the name of the profile.
 var pyroscopeIDs = []string{
 	"process_cpu:cpu:nanoseconds:cpu:nanoseconds",
 	"wall:wall:nanoseconds:wall:nanoseconds",
@@ -84,6 +89,14 @@ var pyroscopeIDs = []string{
 	"memory:alloc_space:bytes:space:bytes",
 	"memory:inuse_objects:count:space:bytes",
 	"memory:alloc_objects:count:space:bytes",
+	"memory:inuse_space:bytes:memory:bytes",
+	"memory:alloc_space:bytes:memory:bytes",
+	"memory:inuse_objects:count:memory:bytes",
+	"memory:alloc_objects:count:memory:bytes",
+	"mutex:delay:nanoseconds:mutex:count",
+	"mutex:contentions:count:mutex:count",
+	"block:delay:nanoseconds:block:count",
+	"block:contentions:count:block:count",
 	"mutex:delay:nanoseconds:contentions:count",
 	"mutex:contentions:count:contentions:count",
 	"block:delay:nanoseconds:contentions:count",

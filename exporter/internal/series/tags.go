@@ -1,59 +1,31 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pyroscope
+package series
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-const (
-	// maxTags bounds tags and labels of samples together. The server takes 30 label names
-	// in a series (-validation.max-label-names-per-series), six of them its own.
-	maxTags = 24
-	// maxTagValue, of tags and labels, is -validation.max-length-label-value.
-	maxTagValue = 2048
-	// unknownService is OpenTelemetry's default.
-	unknownService = "unknown_service"
-)
+// unknownService is OpenTelemetry's default.
+const unknownService = "unknown_service"
 
-// formatSeries returns the application and its tags in the grammar of /ingest,
-// app{key=value,...}.
-func formatSeries(app string, tags map[string]string) string {
-	var b strings.Builder
-	b.WriteString(appName(app))
-	if appName(app) != app {
-		// The server takes a tag of this name unchanged.
-		tags["service_name"] = app
-	}
-	b.WriteByte('{')
-	for i, key := range slices.Sorted(maps.Keys(tags)) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(key + "=" + tags[key])
-	}
-	b.WriteByte('}')
-	return b.String()
-}
-
-// seriesTags returns the application and its tags: the static ones, and attributes of the
+// tagsOf returns the application and its tags: the static ones, and attributes of the
 // resource while there is room. It also returns the attributes left out: without room,
 // with the same name as another, or with a reserved name.
-func seriesTags(r *resource.Resource, static map[string]string, room int) (app string, tags map[string]string, left []attribute.Key) {
+func tagsOf(r *resource.Resource, static map[string]string, room int) (app string, tags map[string]string, left []attribute.Key) {
 	tags = maps.Clone(static)
 	if tags == nil {
 		tags = map[string]string{}
 	}
 	app = unknownService
 	for _, kv := range r.Attributes() { // sorted by key
-		value := tagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
-		key := tagName(string(kv.Key))
+		value := TagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
+		key := TagName(string(kv.Key))
 		_, overruled := static[key]
 		_, taken := tags[key]
 		switch {
@@ -87,23 +59,12 @@ func isReserved(name string) bool {
 	return name == "service_name" || strings.HasPrefix(name, "__")
 }
 
-// appName replaces characters that the server refuses in the name of an application. The
-// default Resource has unknown_service:executable.
-func appName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if isAlphanumeric(r) || strings.ContainsRune("_.-/", r) {
-			return r
-		}
-		return '_'
-	}, s)
-}
-
-// tagName replaces characters that cannot be in the name of a tag. Older servers replaced
+// TagName replaces characters that cannot be in the name of a tag. Older servers replaced
 // dots by underscores. v2.2.1 keeps the dots, and shows such a label only to clients that
 // request names in UTF-8 (-validation.disable-label-sanitization).
-func tagName(s string) string {
+func TagName(s string) string {
 	name := strings.Map(func(r rune) rune {
-		if isAlphanumeric(r) {
+		if Alphanumeric(r) {
 			return r
 		}
 		return '_'
@@ -114,16 +75,17 @@ func tagName(s string) string {
 	return name
 }
 
-// tagValue replaces characters that would end a value, because there is no escape. It cuts
+// TagValue replaces characters that would end a value, because there is no escape. It cuts
 // values to the length that the server takes.
-func tagValue(s string) string {
+func TagValue(s string) string {
 	s = strings.NewReplacer(",", "_", "}", "_").Replace(strings.ToValidUTF8(s, "_"))
-	if len(s) > maxTagValue {
-		s = strings.ToValidUTF8(s[:maxTagValue], "")
+	if len(s) > MaxValue {
+		s = strings.ToValidUTF8(s[:MaxValue], "")
 	}
 	return strings.TrimSpace(s)
 }
 
-func isAlphanumeric(r rune) bool {
+// Alphanumeric reports whether r is an ASCII letter or digit.
+func Alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
