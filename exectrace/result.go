@@ -38,6 +38,9 @@ type Span struct {
 	// Cut is set if there were too many events. Then Goroutines after the first, and Blockers,
 	// are incomplete.
 	Cut bool `json:"cut,omitempty"`
+	// AllocatedBytes is about what the goroutines allocated. In a trace of a busy process the
+	// median error is 2 % at 1 MB, 45 % at 20 kB.
+	AllocatedBytes int64 `json:"allocatedBytes,omitempty"`
 	// Goroutines did the work, at most 100. The first is where the span began: its States and
 	// the Holes add up to Duration.
 	Goroutines        []Goroutine `json:"goroutines"`

@@ -62,6 +62,7 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, left i
 	}
 	for _, g := range t.Involved(a.in, s.Goroutine) {
 		a.goroutine(g)
+		a.out.AllocatedBytes += t.Allocated(g, s.Start, s.End, a.in)
 	}
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })

@@ -53,12 +53,12 @@ type record struct {
 
 // Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
 // spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
-// A cost that grows beyond the noise, and by more than 5 %, is an error of the test. The noise is
-// that of 99 % of comparisons without a difference. Smaller costs are logged.
+// A cost that grows beyond the noise, and by more than 5 %, is an error of the test. In 99 % of
+// comparisons without a difference the noise is larger. All other results are logged.
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
-// without samples in a round is not compared. CPU is not compared with a file of a machine
-// with another architecture, number of cores or Go version, nor beside go test -cpuprofile.
+// without samples in a round is not compared. CPU is compared only if the architecture, the
+// number of cores and the Go version are those in the file, and without -cpuprofile.
 //
 // Tests with Guard must not run in parallel with others: a process has one profiler.
 func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.TracerProvider)) {

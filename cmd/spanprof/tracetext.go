@@ -21,6 +21,9 @@ const (
 	traceStates = 3
 )
 
+// leastAllocated is the number of bytes below which the estimate is too rough to show.
+const leastAllocated = 100_000
+
 // writeTrace writes an analysis for a terminal.
 func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 	var b strings.Builder
@@ -42,6 +45,9 @@ func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 		fmt.Fprintf(&b, "\nSPAN %s: %s, from %s of the trace on\n", strings.TrimSpace(plainTrace(s.Name)+" "+s.ID), traceTime(s.Duration), traceTime(s.Start))
 		for _, g := range s.Goroutines[:min(len(s.Goroutines), traceOthers)] {
 			fmt.Fprintf(&b, "  goroutine %d%s, %s to %s: %s\n", g.ID, inChild(g.Child), traceTime(g.Start), traceTime(g.End), traceParts(g.States, len(g.States)))
+		}
+		if s.AllocatedBytes >= leastAllocated {
+			fmt.Fprintf(&b, "  allocated about %s\n", termtext.Value(s.AllocatedBytes, "bytes"))
 		}
 		for _, h := range s.Holes[:min(len(s.Holes), traceOthers)] {
 			fmt.Fprintf(&b, "  hole, %s from %s on: %s\n", traceTime(h.Duration), traceTime(h.Start), plainTrace(h.Reason))

@@ -5,9 +5,8 @@ package compare
 
 import "math"
 
-// Ratio returns the ratio of the means of two sets of values above zero, and the factor by which
-// chance may move it either way: 99 % of comparisons without a difference are within 1/noise and noise. Each
-// set needs two values; NaN is returned for fewer.
+// Ratio returns the ratio of the means of two sets of values above zero. Without a difference it
+// is between 1/noise and noise in 99 % of comparisons. It is NaN if a set has fewer than two values.
 func Ratio(before, after []float64) (ratio, noise float64) {
 	logs := func(values []float64) moments {
 		y := make([]float64, len(values))

@@ -19,6 +19,8 @@ const (
 	goroutineBytes = 2*200 + 50
 	spanBytes      = 2*80 + 50
 	markBytes      = 2 * 16
+	// allocationBytes is the memory of an allocation.
+	allocationBytes = 2 * 16
 )
 
 // eventsApart is the number of events between calls of stopped: about 0.1 ms.
@@ -36,6 +38,7 @@ type reading struct {
 	used   int64
 	syncs  int
 	gap    bool
+	heap   uint64 // its size at the last event
 }
 
 func newReading() *reading {
@@ -113,6 +116,8 @@ func (s *reading) event(e *exptrace.Event) {
 		}
 	case exptrace.EventRangeBegin, exptrace.EventRangeActive, exptrace.EventRangeEnd:
 		s.gcRange(e)
+	case exptrace.EventMetric:
+		s.metric(e)
 	case exptrace.EventTaskBegin:
 		s.begin(e)
 	case exptrace.EventTaskEnd:

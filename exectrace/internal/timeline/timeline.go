@@ -48,8 +48,9 @@ type Goroutine struct {
 	Segments []Segment
 	Ended    int64
 
-	inherited int32  // the open span of its creator then
-	marks     []mark // its innermost own span
+	inherited   int32  // the open span of its creator then
+	marks       []mark // its innermost own span
+	allocations []allocation
 	// Fields of the reading.
 	open      []int32  // own spans
 	ranges    [2]int32 // nesting of mark assists and sweeps
