@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
@@ -33,15 +35,15 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{source: s, config: c, instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
+	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
+	return &handler{source: s, config: c}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// instance differs between handlers, also from handlers before a restart.
-	instance string
 	// traced counts the requests within a span that is recorded.
 	traced atomic.Uint64
 }

@@ -6,7 +6,9 @@
 package answer
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,32 +24,36 @@ import (
 // Reader makes the answer to one request from one view. It keeps the first error: what it
 // reads after that is empty, and the method that makes the answer returns the error.
 type Reader struct {
+	*Program
 	view store.View
 	// info is what was known of the source before the first question.
-	info   store.Info
-	stats  store.Stats
-	status *Status
-	// instance names the handler, and so its source, in generations.
-	instance string
-	err      error
-	// ctx is the context of the request.
-	ctx context.Context
-	// code is where the source code of the program is.
-	code *Code
-	// Unknown are the unknown parameters of the request, which notes name.
-	Unknown []string
+	info    store.Info
+	stats   store.Stats
+	status  *Status
+	ctx     context.Context // of the request
+	unknown []string
+	err     error
 
-	// names, windows and every are kept for further parts of the answer.
-	names   []store.NameTotal
+	// These are kept for further parts of the answer.
+	perName []store.NameTotal
 	windows []store.WindowInfo
-	every   []store.Span
 	held    services
 }
 
-// NewReader returns a reader of view. status is nil where nothing is known of the
-// profiler; the reader completes its message. instance is different for each handler.
-func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background(), code: &Code{}}
+// Program is what a handler has for each Reader.
+type Program struct {
+	// Instance is different for each handler, and part of generations.
+	Instance string
+	// Code is where the source code of the program is.
+	Code Code
+	Gate Gate
+}
+
+// NewReader returns a reader of view, with sums that end with ctx. status is nil where nothing
+// is known of the profiler; the reader completes its message. unknown are the unknown parameters
+// of the request, which notes name.
+func NewReader(ctx context.Context, view store.View, status *Status, p *Program, unknown []string) *Reader {
+	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx, unknown: unknown}
 	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
@@ -58,22 +64,48 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 	return r
 }
 
-// Within has sums end with ctx. It comes before any question.
-func (r *Reader) Within(ctx context.Context) *Reader {
-	r.ctx = ctx
-	return r
+// Gate bounds how many graphs are built at once by its capacity. nil has no bound.
+type Gate chan struct{}
+
+// maxWait bounds how long an answer waits to build a graph.
+const maxWait = 10 * time.Second
+
+// ErrBusy is the error of an answer that waited for too long.
+var ErrBusy = errors.New("too many flame graphs are asked for at once: ask again")
+
+// enter waits for a place, which leave returns.
+func (g Gate) enter(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ErrBusy
+	}
 }
 
-// WithCode sets where the source code of the program is.
-func (r *Reader) WithCode(code *Code) *Reader {
-	r.code = code
-	return r
+func (g Gate) leave() {
+	if g != nil {
+		<-g
+	}
 }
 
-// summary sums what was selected.
+// summary sums what was selected. Questions to the source come before it: a slow source blocks
+// no other graph.
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
-	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
-	if err != nil && r.err == nil {
+	err := r.Gate.enter(r.ctx)
+	stacks := sel.Stacks
+	if err == nil {
+		defer r.Gate.leave()
+	} else {
+		stacks = nil
+	}
+	s, failed := flame.SummaryWithin(r.ctx, stacks, fns)
+	if err = cmp.Or(err, failed); err != nil && r.err == nil {
 		r.err = err
 	}
 	return s
@@ -107,8 +139,8 @@ func (r *Reader) notes(others ...string) string {
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
 	}
-	if len(r.Unknown) > 0 {
-		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.Unknown))
+	if len(r.unknown) > 0 {
+		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.unknown))
 	}
 	return strings.Join(others, "; ")
 }
@@ -144,17 +176,17 @@ func (r *Reader) generation() string {
 	if r.fixed() {
 		return ""
 	}
-	return Generation(r.instance, r.info.Generation)
+	return Generation(r.Instance, r.info.Generation)
 }
 
 // Generation names a generation of the source of a handler.
 func Generation(instance string, n uint64) string { return instance + "-" + strconv.FormatUint(n, 36) }
 
 func (r *Reader) nameTotals() []store.NameTotal {
-	if r.names == nil {
-		r.names = r.list("names", store.SpanQuery{Names: true}).Names
+	if r.perName == nil {
+		r.perName = r.list("names", store.SpanQuery{Names: true}).Names
 	}
-	return r.names
+	return r.perName
 }
 
 func (r *Reader) allWindows() []store.WindowInfo {
@@ -226,14 +258,6 @@ func (r *Reader) spanOf(q store.SpanQuery) (span store.Span, known bool) {
 		return span, false
 	}
 	return found[0], true
-}
-
-// allSpans returns all spans that ended.
-func (r *Reader) allSpans() []store.Span {
-	if r.every == nil {
-		r.every = r.spans(store.SpanQuery{})
-	}
-	return r.every
 }
 
 // totals returns the number of samples by kind that meet the conditions of q.
