@@ -16,7 +16,7 @@ import (
 
 var allocated sync.Map // of goroutine to its last piece, so that all escape
 
-// Eight clients allocate known sums in spans of 100 kB, 1 MB and 16 MB, beside a heap of
+// Eight clients allocate known sums in spans of three sizes, beside a heap of
 // 256 MB. The table has the median error of each.
 func TestAllocatedBytes(t *testing.T) {
 	ballast := make([]byte, 256<<20)

@@ -57,8 +57,8 @@ type record struct {
 // comparisons without a difference the noise is larger. All other results are logged.
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
-// without samples in a round is not compared. CPU is compared only if the architecture, the
-// number of cores and the Go version are those in the file, and without -cpuprofile.
+// without samples in a round is not compared. CPU is compared only with a file of the same
+// architecture, number of cores and Go version, and without -cpuprofile.
 //
 // Tests with Guard must not run in parallel with others: a process has one profiler.
 func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.TracerProvider)) {

@@ -36,7 +36,12 @@ type page struct {
 var pages = map[string]page{
 	"": {
 		fallback: formatHTML, parse: parseSpans,
-		data:   func(a *answer.Reader, q *question) (any, error) { return a.SpanList(q.spans, q.params.Get("by")) },
+		data: func(a *answer.Reader, q *question) (any, error) {
+			if q.format == formatText && q.params.Get("name") != "" && !q.params.Has("order") {
+				return a.About(q.spans)
+			}
+			return a.SpanList(q.spans, q.params.Get("by"))
+		},
 		frozen: true,
 	},
 	"profile": {
@@ -66,6 +71,10 @@ var pages = map[string]page{
 		data: func(a *answer.Reader, q *question) (any, error) {
 			return a.Source(q.params.Get("package"), q.params.Get("file"), q.line)
 		},
+	},
+	"about": {
+		fallback: formatJSON, parse: parseSpans,
+		data: func(a *answer.Reader, q *question) (any, error) { return a.About(q.spans) },
 	},
 	"names": {
 		fallback: formatHTML, parse: parseNames,

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 // Span is a span of the name.
@@ -90,7 +92,7 @@ func Compare(slow, median []Span) *Result {
 	b, _ := mean(median, duration)
 	r.SlowNs, r.MedianNs = int64(a), int64(b)
 	if a < slower*b {
-		r.Sentence = fmt.Sprintf("No tail: the slow spans take %s, the median ones %s.", short(a), short(b))
+		r.Sentence = fmt.Sprintf("No tail: the slow spans take %s, the median ones %s.", nanoseconds(a), nanoseconds(b))
 		return r
 	}
 	r.parts(slow, median, share*(a-b))
@@ -147,11 +149,11 @@ func (r *Result) values(slow, median []Span) {
 }
 
 func (r *Result) sentence() string {
-	text := fmt.Sprintf("Slow spans take %s, median ones %s", short(float64(r.SlowNs)), short(float64(r.MedianNs)))
+	text := fmt.Sprintf("Slow spans take %s, median ones %s", nanoseconds(float64(r.SlowNs)), nanoseconds(float64(r.MedianNs)))
 	var parts []string
 	for _, d := range r.Differences[:min(3, len(r.Differences))] {
 		if d.Ns > 0 {
-			parts = append(parts, fmt.Sprintf("+%s %s", short(float64(d.Ns)), d.Part))
+			parts = append(parts, fmt.Sprintf("+%s %s", nanoseconds(float64(d.Ns)), d.Part))
 		}
 	}
 	if len(parts) == 0 {
@@ -206,13 +208,4 @@ func exact(n, a, m, b int) (p float64) {
 	return p
 }
 
-// short returns nanoseconds with two digits.
-func short(ns float64) string {
-	d := time.Duration(ns)
-	for unit := time.Duration(1); unit < time.Hour; unit *= 10 {
-		if d/unit < 100 {
-			return d.Round(unit).String()
-		}
-	}
-	return d.String()
-}
+func nanoseconds(ns float64) string { return termtext.Value(int64(ns), termtext.Nanoseconds) }

@@ -72,7 +72,7 @@ func TestFew(t *testing.T) {
 	for i := range alike {
 		alike[i].Duration = 20 * time.Millisecond
 	}
-	if r := Compare(Sides(alike)); r.Sentence != "No tail: the slow spans take 20ms, the median ones 20ms." {
+	if r := Compare(Sides(alike)); r.Sentence != "No tail: the slow spans take 20.0 ms, the median ones 20.0 ms." {
 		t.Error(r.Sentence)
 	}
 }

@@ -1,0 +1,171 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/internal/waitclass"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
+	"github.com/spanprof/spanprof/viewer/internal/tail"
+)
+
+// About is the answer about the spans of a name: where their time goes, and why the slow ones
+// are slow.
+type About struct {
+	Name     string `json:"name"`
+	Sentence string `json:"sentence"`
+	// Tail compares the slow spans with the median ones.
+	Tail *tail.Result `json:"tail"`
+	// Kinds are the profiles of the name.
+	Kinds []Kind `json:"kinds"`
+	// Slowest are the slowest spans that are held, at most 5.
+	Slowest []Span `json:"slowest"`
+	Note    string `json:"note,omitempty"`
+
+	functions []flame.Function
+	cpu       *store.Samples
+}
+
+const (
+	aboutSpans     = 5
+	aboutFunctions = 8
+	// sampledSpans bounds the spans that the sides of a comparison are chosen of.
+	sampledSpans = 10_000
+)
+
+// About answers the spans of a name that q selects.
+func (r *Reader) About(q store.SpanQuery) (*About, error) {
+	if q.Name == "" {
+		return nil, BadRequestf("name is missing: give the name of some spans")
+	}
+	q.Brief, q.Requests, q.Running, q.Limit = true, false, false, sampledSpans
+	held := r.spans(q)
+	text, _ := r.listedWork(q)
+	ql, err := flameql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
+	a := &About{Name: q.Name, Kinds: r.kinds(all), Slowest: []Span{}, cpu: r.selection(all)}
+	a.functions = r.summary(a.cpu, flame.NewFunctions(false)).Functions()
+	a.Sentence = fmt.Sprintf("%s: no span of this name is held.", q.Name)
+	if spreads := sums.NameSpreads(held); len(spreads) > 0 && spreads[0].Durations != nil {
+		d := spreads[0].Durations
+		a.Sentence = fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", q.Name, termtext.Plural(len(held), "span"),
+			duration(d.P50), duration(d.P95), duration(d.Max), duration(spreads[0].CPUInclusive/time.Duration(len(held))))
+	}
+	a.Tail = r.tail(held)
+	slices.SortStableFunc(held, func(a, b store.Span) int { return int(b.Duration - a.Duration) })
+	for _, s := range held[:min(aboutSpans, len(held))] {
+		full, _ := r.span(s.ProfileID)
+		a.Slowest = append(a.Slowest, r.newSpan(full))
+	}
+	a.Note = r.notes()
+	return answered(r, a)
+}
+
+// tail compares the slow spans of a name with its median ones.
+func (r *Reader) tail(held []store.Span) *tail.Result {
+	byID := make(map[string]store.Span, len(held))
+	var spans []tail.Span
+	for _, s := range held {
+		if s.Complete || !s.SummaryMissing && !s.Manual {
+			byID[s.ProfileID] = s
+			spans = append(spans, tail.Span{ID: s.ProfileID, Duration: s.Duration})
+		}
+	}
+	slow, median := tail.Sides(spans)
+	for _, s := range slices.Concat(slow, median) {
+		full, _ := r.span(s.ID)
+		place := slices.IndexFunc(slow, func(of tail.Span) bool { return of.ID == s.ID })
+		side := slow
+		if place < 0 {
+			side, place = median, slices.IndexFunc(median, func(of tail.Span) bool { return of.ID == s.ID })
+		}
+		side[place].Parts = r.parts(byID[s.ID])
+		side[place].Attributes = make(map[string]string)
+		for _, a := range full.Attributes {
+			if a.Child == "" {
+				side[place].Attributes[a.Key] = a.Value
+			}
+		}
+	}
+	return tail.Compare(slow, median)
+}
+
+// parts returns the time of a span by state: waits with the function that waits, CPU time with the
+// function that runs.
+func (r *Reader) parts(s store.Span) map[string]float64 {
+	t := newFamily(r, s, nil)
+	parts := make(map[string]float64)
+	running := 0.0
+	for _, sv := range t.wall.Stacks {
+		class := waitclass.Of(functionNames(sv.Stack))
+		if class == waitclass.Running {
+			running += float64(sv.Value)
+			continue
+		}
+		parts[class.String()+at(sv.Stack)] += float64(sv.Value)
+	}
+	for _, sv := range r.selection(t.of(r.cpuType())).Stacks {
+		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
+		running -= float64(sv.Value)
+	}
+	if running > 0 {
+		parts[ready] = running
+	}
+	return parts
+}
+
+// at names the innermost function outside of the runtime and the packages that only wait.
+func at(stack []*profile.Location) string {
+	for name := range functionNames(stack) {
+		if !slices.ContainsFunc([]string{"runtime.", "sync.", "internal/", "syscall.", "time.Sleep"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			return " in " + shortName(name)
+		}
+	}
+	return ""
+}
+
+// Text returns the answer for a terminal, in at most 40 lines.
+func (a *About) Text() string {
+	var b strings.Builder
+	termtext.Prose(&b, "", 0, a.Sentence)
+	termtext.Prose(&b, "", 0, a.Tail.Sentence)
+	writeNote(&b, a.Note)
+	for _, d := range a.Tail.Differences[:min(6, len(a.Tail.Differences))] {
+		fmt.Fprintf(&b, "%10s%s  %s\n", nanoseconds(d.Ns), plusMinus(d.ErrorNs), termtext.OneLine(d.Part))
+	}
+	if len(a.functions) > 0 {
+		fmt.Fprintf(&b, "\nCPU, %s:\n", termtext.Plural(a.cpu.Samples, "sample"))
+		for _, f := range a.functions[:min(aboutFunctions, len(a.functions))] {
+			fmt.Fprintf(&b, "%10s %7s  %s\n", termtext.Value(f.Self, a.cpu.Unit), termtext.Percent(f.Self, a.cpu.Total), marked(f.Type, f.Name, termtext.Columns-20))
+		}
+	}
+	if len(a.Slowest) > 0 {
+		b.WriteString("\nthe slowest:\n")
+		for _, s := range a.Slowest {
+			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=.cpu%%7Bprofile_id=%%22%s%%22%%7D%s\n", s.wall(), duration(s.CPU), termtext.OneLine(s.ProfileID), s.marks())
+		}
+	}
+	b.WriteString("\nnext:\n")
+	for _, k := range a.Kinds {
+		if k.Samples > 0 {
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", url.QueryEscape(k.Query), k.Measure)
+		}
+	}
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", url.QueryEscape(a.Name))
+	return b.String()
+}
