@@ -33,6 +33,7 @@ export function spanRow(s, { many, ranged, toggle, attributes }) {
       toggle ?? h('i', { hidden: true }), // Updates keep what stays in its place.
       cls === 'none' ? h('span', { class: 'dot' }) : h('span', { class: `dot ${cls}`, title: meaning }, h('span', { class: 'sr' }, meaning)),
       h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
+      s.kind && h('span', { class: 'tag kind', title: 'Spans of several kinds have this name' }, s.kind),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.earlier && earlierTag(s.earlier),

@@ -42,6 +42,7 @@ test('a row: its dot, its error, and the place of its link', () => {
   assert.equal(place(row({})), place(row({}, h('button'))));
   assert.equal(row({ err: true, status: 'card \u202edeclined' }).querySelector('.failed').textContent, 'card \ufffddeclined');
   assert.equal(row({ err: true, status: '' }).querySelector('.failed'), null);
+  assert.deepEqual([row({ kind: 'client' }).querySelector('.kind').textContent, row({}).querySelector('.kind')], ['client', null]);
 });
 
 const span = (profileId, parentId, start) => ({ profileId, parentId, start: `2026-01-02T03:04:05.${start}Z` });
