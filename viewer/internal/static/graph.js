@@ -14,29 +14,19 @@ export class Graph {
     const self = side ? data.leftSelf : data.self;
     const total = side ? data.leftTotal : data.total;
     const inlined = new Set(data.inlined);
-    const made = data.function.map((fn, i) => {
-      const frame = { fn, name: fn < 0 ? 'total' : this.name(fn), parent: null, children: [], depth: 0, x: 0, self: self[i], total: total[i], left: side ? 0 : data.leftTotal?.[i] ?? 0, inlined: inlined.has(i), type: fn < 0 ? '' : this.type(fn) };
-      return frame;
-    });
+    const made = data.function.map((fn, i) => ({ fn, name: fn < 0 ? 'total' : this.name(fn), parent: null, children: [], depth: 0, x: 0, self: self[i], total: total[i], left: side ? 0 : data.leftTotal?.[i] ?? 0, inlined: inlined.has(i), type: fn < 0 ? '' : this.type(fn) }));
     this.frames = made.filter((frame, i) => {
-      if (i === 0) return true;
-      const parent = made[i - data.parent[i]];
-      if (!frame.total) return false;
-      place(frame, parent);
-      return true;
+      if (i > 0 && frame.total) place(frame, made[i - data.parent[i]]);
+      return i === 0 || frame.total;
     });
   }
 
   text(column, fn) { return this.data.texts[this.data.functions[column]?.[fn] ?? 0]; }
-
   name(fn) { return this.text('name', fn); }
-
   type(fn) { return this.text('type', fn); }
-
   packageOf(fn) { return this.text('package', fn) || pkg(this.name(fn)); }
 
-  // list returns the functions with their values: {fn, name, file, line, self, total, type, lines}.
-  // lines are [line, self, total].
+  // list returns the functions with their values. lines are [line, self, total].
   list() {
     const f = this.data.functions;
     return f.name.map((_, fn) => ({ fn, name: this.name(fn), file: this.text('file', fn), package: this.packageOf(fn), source: this.text('source', fn), type: this.type(fn), line: f.line[fn], self: f.self[fn], total: f.total[fn], lines: triples(f.lines[fn]) })).filter((of) => of.total);
@@ -49,8 +39,7 @@ export class Graph {
     return [...sums].sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
   }
 
-  // find returns the functions that a search is about, by index: a part of the qualified name, or
-  // the type.
+  // find returns the indexes of functions by a part of the qualified name, or by type.
   find(text, type) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return null;
@@ -143,8 +132,7 @@ export const within = (frame, outer) => frame.x >= outer.x && frame.x + frame.to
 const FIRST = 2166136261; // FNV-1a
 const encoder = new TextEncoder();
 
-// pathID names a frame by the functions from the root to it: the sum of their names and types. It
-// is in the addresses of zoomed graphs.
+// pathID names a frame in addresses: the hash of the functions from the root to it.
 export const pathID = (frame) => (frame.parent ? sum(frame).toString(16).padStart(8, '0') : '');
 
 function sum(frame) {
