@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { fixed, link, pageParams, remember } from './api.js';
-import { button, choice, h, linkButton } from './dom.js';
+import { button, choice, h, linkButton, swatch } from './dom.js';
 import { Flame } from './flame.js';
-import { bothThemes, capital, clock, count, deltaColour, mark, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
+import { capital, clock, count, deltaColour, mark, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
 import { Graph } from './graph.js';
 import { downloads } from './profile.js';
 
@@ -16,17 +16,14 @@ export function compareView(data, page) {
   document.title = `Comparison: ${name} \u00b7 spanprof`;
   const deltas = new Map(diff.map((d) => [d.name, { delta: d.delta, left: share(d.leftTotal, left.total), right: share(d.rightTotal, right.total) }]));
   const params = pageParams();
-  // The left side of an address may be any query.
-  const against = left.query === right.baseline?.query;
-  const other = both ? 'comparison-diff' : 'comparison';
   const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });
   const names = sideNames(data);
   const children = [
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
-    h('h1', null, h('span', { class: 'clamp', title: name }, `${against ? 'Against its baseline' : 'Comparison'}: ${name}`)),
+    h('h1', null, h('span', { class: 'clamp', title: name }, `${left.query === right.baseline?.query ? 'Against its baseline' : 'Comparison'}: ${name}`)),
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
-      another(both ? 'One graph' : 'Two graphs', (p) => link(other, p)),
+      another(both ? 'One graph' : 'Two graphs', (p) => link(both ? 'comparison-diff' : 'comparison', p)),
       another('Swap sides', (p) => link(page, swapped(p))),
       downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
@@ -100,12 +97,7 @@ function side(name, a, address) {
 
 // deltaLegend explains the colours of change.
 function deltaLegend(max, left) {
-  const steps = [-1, -0.66, -0.33, 0, 0.33, 0.66, 1];
-  const boxes = steps.map((step) => {
-    const box = h('i');
-    box.style.background = bothThemes((dark) => deltaColour(step, dark));
-    return box;
-  });
+  const boxes = [-1, -0.66, -0.33, 0, 0.33, 0.66, 1].map((step) => swatch((dark) => deltaColour(step, dark)));
   return h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in \u201c${left}\u201d, blue less. What only that has is in the table alone.`);
 }
 

@@ -26,6 +26,13 @@ export function bar(share, cls) {
   return h('span', { class: 'bar', 'aria-hidden': 'true' }, inside);
 }
 
+// swatch is a spot of a colour(dark), by day and by night.
+export function swatch(colour) {
+  const spot = h('i');
+  spot.style.background = `light-dark(${colour(false)}, ${colour(true)})`;
+  return spot;
+}
+
 // choice is a row of options, one of them chosen; options are [key, text].
 export function choice(name, options, chosen, onchange) {
   return h('fieldset', { class: 'choice' }, h('legend', { class: 'sr' }, name), options.map(([key, text]) =>
@@ -33,12 +40,11 @@ export function choice(name, options, chosen, onchange) {
 }
 
 export const button = (text, onclick, props) => h('button', { type: 'button', onclick, ...props }, text);
+export const linkButton = (text, href, props) => h('a', { class: 'button', href, ...props }, text);
 
 export function tiles(list) {
   return h('dl', { class: 'tiles' }, list.filter(Boolean).map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))));
 }
-
-export const linkButton = (text, href, props) => h('a', { class: 'button', href, ...props }, text);
 
 // showNote shows a text, or hides its element without one.
 export function showNote(element, text) {

@@ -124,9 +124,6 @@ export const typeOfMark = (text) => Object.keys(TYPES).find((type) => TYPES[type
 // mark is what stands before the name of a frame.
 export const mark = (f) => (f.type === 'kernel' || f.type === 'native' ? `${TYPES[f.type].mark} ` : '');
 
-// bothThemes is a colour of the style sheet that is right by day and by night.
-export const bothThemes = (colour) => `light-dark(${colour(false)}, ${colour(true)})`;
-
 // stripColour returns the colour of a time line's name by its index; -1 is the rest.
 export function stripColour(i, dark) {
   if (i < 0) return dark ? 'hsl(220 9% 38%)' : 'hsl(220 14% 78%)';

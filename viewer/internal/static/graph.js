@@ -129,25 +129,23 @@ export function sibling(frame, by) {
 // within reports whether a frame is below another one, or the same.
 export const within = (frame, outer) => frame.x >= outer.x && frame.x + frame.total <= outer.x + outer.total && frame.depth >= outer.depth;
 
-const FIRST = 2166136261; // FNV-1a
 const encoder = new TextEncoder();
-
 // pathID names a frame in addresses: the hash of the functions from the root to it.
 export const pathID = (frame) => (frame.parent ? sum(frame).toString(16).padStart(8, '0') : '');
 
 function sum(frame) {
-  if (!frame.parent) return FIRST;
+  if (!frame.parent) return 2166136261; // FNV-1a
   frame.sum ??= [...encoder.encode(frame.name), 0, ...encoder.encode(frame.type ?? ''), 0].reduce((n, byte) => Math.imul(n ^ byte, 16777619) >>> 0, sum(frame.parent));
   return frame.sum;
 }
 
 // topmost sums the frames of some functions without those below others of them.
-export function topmost(frames, matches, of = 'total') {
+export function topmost(frames, matches) {
   const counted = new Set();
   let sum = 0;
   for (const f of frames) {
     const hit = matches.has(f.fn) && f.parent;
-    if (hit && !counted.has(f.parent)) sum += f[of];
+    if (hit && !counted.has(f.parent)) sum += f.total;
     if (hit || counted.has(f.parent)) counted.add(f);
   }
   return sum;

@@ -157,7 +157,7 @@ export function namesView(reload) {
     const many = Boolean(data.services);
     const kept = given(pageParams());
     element.classList.toggle('inclusive', Boolean(data.inclusive));
-    for (const head of heads) if (head.dataset.by) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
+    for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
     const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
       ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
     refill(body, [...data.names.map((n) => nameRow(n, many, kept, data)), ...sums.map((sum) => sumRow(...sum))]);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, fixed, go, here, isFrozen, link, pageParams, range, times } from './api.js';
-import { button, copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
+import { button, copyButton, copyLink, follow, h, linkButton, morph, swatch } from './dom.js';
 import { Flame } from './flame.js';
-import { TYPES, bothThemes, capital, count, duration, isHeap, mark, packageColour, percent, sentence, time, typeColour, wall } from './format.js';
+import { TYPES, capital, count, duration, isHeap, mark, packageColour, percent, sentence, time, typeColour, wall } from './format.js';
 import { callersView, executablesView, functionsView } from './functions.js';
 import { Graph } from './graph.js';
 import { detailsView, heading, waits } from './span.js';
@@ -180,11 +180,7 @@ function colourLegend(data, flame) {
   const others = data.frameTypes ? 0 : all.length - parts.length;
   const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
   return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
-    parts.map(([text, self, search, title, colour]) => {
-      const dot = h('i');
-      dot.style.background = bothThemes(colour);
-      return button([dot, text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title });
-    }),
+    parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
     others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} `, share(rest)));
 }
 

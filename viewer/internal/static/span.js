@@ -47,7 +47,7 @@ function spanHeading(data) {
 
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
 
-function swatch(state) {
+function stateSpot(state) {
   const i = h('i', { class: colourOf(state) ? null : 'blank' });
   if (colourOf(state)) i.style.background = colourOf(state);
   return i;
@@ -58,11 +58,11 @@ function stateBar(states, whole, rest) {
   if (!states.length) return [];
   const texts = states.map((s) => `${s.state} ${amount(s, whole)}`);
   return [h('div', { class: 'parts', 'aria-hidden': 'true' }, states.map((s, n) => {
-    const i = swatch(s.state);
+    const i = stateSpot(s.state);
     i.style.flexBasis = `${s.ns / whole * 100}%`;
     i.title = texts[n];
     return i;
-  })), h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' }, states.map((s, n) => h('span', { title: s.source }, swatch(s.state), texts[n])), rest)];
+  })), h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' }, states.map((s, n) => h('span', { title: s.source }, stateSpot(s.state), texts[n])), rest)];
 }
 
 // answerBar begins a span's page: its time in one sentence, and as a bar of states.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, get, link, range, times as sideTimes } from './api.js';
-import { button, follow, followSize, h, linkButton, placeTip, refill } from './dom.js';
-import { bothThemes, capital, clock, duration, sentence, stripColour, theme, value } from './format.js';
+import { button, follow, followSize, h, linkButton, placeTip, refill, swatch } from './dom.js';
+import { capital, clock, duration, sentence, stripColour, theme, value } from './format.js';
 
 const HEIGHT = 64;
 // AXIS is the room for times below the bars.
@@ -159,11 +159,8 @@ export function strip(query) {
 
   function key() {
     const rest = data.buckets.some((b) => b.rest > 0);
-    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, data.names.length ? 'other work' : 'all work']] : [])].map(([i, name]) => {
-      const dot = h('i');
-      dot.style.background = bothThemes((dark) => stripColour(i, dark));
-      return h('span', { class: 'chip', title: name }, dot, h('span', { class: 'cut' }, name));
-    }));
+    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, data.names.length ? 'other work' : 'all work']] : [])].map(([i, name]) =>
+      h('span', { class: 'chip', title: name }, swatch((dark) => stripColour(i, dark)), h('span', { class: 'cut' }, name))));
   }
 
   function showPresets() {
