@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { CONDITIONS, dropConditions, go, link, pageParams, range, remember } from './api.js';
+import { CONDITIONS, dropConditions, go, isFrozen, link, pageParams, range, remember } from './api.js';
 import { button, choice, h, morph, refill, showNote } from './dom.js';
 import { capital, count, sentence, wall } from './format.js';
 import { byAttribute, conditionChips, names } from './names.js';
@@ -150,11 +150,11 @@ export function spansView(reload) {
   }
 
   const list = h('section', { 'aria-label': 'Spans' },
-    h('div', { class: 'tools' }, box, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
+    h('div', { class: 'tools' }, !isFrozen && [box, orders, failed, least, polls], h('span', { class: 'grow' }), shown, !isFrozen && together),
     conditions, note, whole, table, empty, more, share);
   const above = h('div');
   const below = h('div', null, checked.element);
-  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, sums.element)), below);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, !isFrozen && sums.element)), below);
   return {
     element,
     list,
