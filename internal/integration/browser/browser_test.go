@@ -33,6 +33,11 @@ func TestBrowser(t *testing.T) {
 		navigate(address+"?order=slowest&filter=search"),
 		visible(fmt.Sprintf(`a.name[data-id=%q]`, span.ProfileID)),
 		visible(`.strip canvas`))
+	for _, l := range []look{tours[2], tours[0]} {
+		b.wear(l)
+		b.run("the header", chromedp.Reload(), visible(`.pill.on`), visible(`.flush`), settled)
+		shows(b, "the parts of the header that moved, "+l.name, `headerShifts`, "")
+	}
 	b.screenshots("spans")
 
 	get(b, chromedp.Evaluate[bool](`(() => {

@@ -12,12 +12,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// counted counts the answers that a page waits for, and how often parts of its header move. An
+// counted counts the answers that a page waits for, and the parts of its header that move. An
 // answer counts until its text is read: the page has drawn it before another script sees the count.
 const counted = `(() => {
-	window.headerShifts = 0;
+	window.headerShifts = '';
 	new PerformanceObserver((list) => {
-		for (const entry of list.getEntries()) headerShifts += entry.sources.filter((s) => s.node?.parentElement?.closest('#top')).length;
+		for (const entry of list.getEntries()) for (const s of entry.sources) if (s.node?.parentElement?.closest('#top')) headerShifts += (s.node.outerHTML ?? s.node.data).slice(0, 60);
 	}).observe({ type: 'layout-shift', buffered: true });
 	window.onTheWay = 0;
 	const real = fetch;

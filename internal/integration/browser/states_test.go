@@ -258,6 +258,4 @@ func TestStates(t *testing.T) {
 	text("more of it, as zoomed as before", `.detail .about`, `^main\.work\s*200 ms, 100\.0 % of the total`)
 	running.End()
 	b.run("it ends", until(`document.querySelector('.tiles').innerText.startsWith('Duration\n')`))
-
-	b.check(server.URL + "/")
 }

@@ -96,9 +96,6 @@ func (b *browser) tour(address, look string) {
 	b.t.Helper()
 	list := func() { b.run("the list", navigate(address), visible(`.spans tbody tr`), settled) }
 	list()
-	if moved := get(b, chromedp.Evaluate[int](`headerShifts`)); moved > 0 {
-		b.t.Errorf("%s: the header moved %d times", look, moved)
-	}
 	b.picture("tour-list-" + look)
 	b.task("which request", 0, func() {
 		if row := b.text(`.spans tbody tr`); !strings.Contains(row, "url.query q=39") || strings.Contains(row, "status_code") {

@@ -255,8 +255,8 @@ export class Flame {
     if (!f.parent) return plain;
     if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
     if (f.type) return typeColour(f.type, dark);
-    const name = f.fn < 0 ? '' : this.graph.packageOf(f.fn);
-    return name ? packageColour(name, dark) : plain;
+    const known = (this.graph.colours ??= [[], []])[Number(dark)]; // by function
+    return known[f.fn] ??= f.fn >= 0 && this.graph.packageOf(f.fn) ? packageColour(this.graph.packageOf(f.fn), dark) : plain;
   }
 }
 
@@ -301,7 +301,7 @@ function paint(flame, theme) {
   }
   // Many thin frames are wide together: each is painted in its width. A hit of the search is
   // visible above its neighbours.
-  for (const [f, x, y, w] of thin.sort(([a], [b]) => flame.hit(a) - flame.hit(b))) {
+  for (const [f, x, y, w] of flame.matches ? thin.sort(([a], [b]) => flame.hit(a) - flame.hit(b)) : thin) {
     c.globalAlpha = flame.dim(f) ? DIM : 1;
     c.fillStyle = flame.colour(f, theme);
     c.fillRect(x, y, flame.hit(f) ? 1 : w, ROW - 1);

@@ -36,7 +36,7 @@ export class Graph {
   packages() {
     const sums = new Map();
     for (const { package: name, self } of this.list()) if (self) sums.set(name, (sums.get(name) ?? 0) + self);
-    return [...sums].sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
+    return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   }
 
   // find returns the indexes of functions by a part of the qualified name, or by type.

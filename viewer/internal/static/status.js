@@ -16,10 +16,9 @@ let load = () => {};
 // The header has its parts before the first answer, so that they do not move.
 const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }));
 const flush = flushButton(() => load());
-flush.hidden = true;
 document.getElementById('status').append(pill, flush);
 
-pill.hidden = isFrozen;
+pill.hidden = flush.hidden = isFrozen;
 setInterval(tick, 1000);
 // An error stays until the next click. The button's own listener, which runs later, may show a new one.
 addEventListener('click', () => { alert.hidden = true; }, { capture: true });
