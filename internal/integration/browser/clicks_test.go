@@ -5,17 +5,16 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
+	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
-
-// mostClicks is how many clicks something that people come for may take.
-const mostClicks = 3
 
 // presses has each page count how often the pointer is pressed, for all pages of the tab.
 const presses = `addEventListener('pointerdown', (e) => {
@@ -40,31 +39,16 @@ func (b *browser) presses() int {
 	})()`))
 }
 
-// task does what people come for, which takes as many clicks.
+// task does something that takes a number of clicks.
 func (b *browser) task(name string, clicks int, do func()) {
 	b.t.Helper()
-	if clicks > mostClicks {
-		b.t.Errorf("%s takes %d clicks, want %d at most", name, clicks, mostClicks)
-	}
 	before := b.presses()
 	do()
 	n := b.presses() - before
 	if n != clicks {
 		b.t.Errorf("%s took %d clicks, want %d", name, n, clicks)
 	}
-	b.t.Logf("%s: %d of %d clicks", name, n, mostClicks)
-}
-
-// picture writes what is shown now.
-func (b *browser) picture(name string) {
-	b.t.Helper()
-	if err := os.MkdirAll(screenshots, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	b.painted()
-	if err := os.WriteFile(filepath.Join(screenshots, name+".png"), get(b, chromedp.CaptureScreenshot()), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	b.t.Logf("%s: %d clicks", name, n)
 }
 
 // list returns the text of each element that can be seen.
@@ -81,4 +65,32 @@ func (b *browser) at() *url.URL {
 		b.t.Fatal(err)
 	}
 	return u
+}
+
+// fetch returns an answer of the server.
+func fetch(t *testing.T, address string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, error %v: %s", address, resp.StatusCode, err, body)
+	}
+	return body
+}
+
+// answerOf decodes the JSON at an address.
+func answerOf[T any](t *testing.T, address string) (data T) {
+	t.Helper()
+	if err := json.Unmarshal(fetch(t, address), &data); err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// view is what a page shows of what its address says.
+// view is the state of a page that its address has.
 type view struct {
 	Address, Title string
 	Chosen         []string // tabs, choices, checked boxes, sorted columns
@@ -24,7 +24,7 @@ type view struct {
 	Rows           []string
 }
 
-// seen returns what the page shows once it has settled.
+// seen returns the state of a page once it has settled.
 func seen(b *browser) view {
 	b.t.Helper()
 	b.run("the page", settled)
@@ -42,8 +42,8 @@ func seen(b *browser) view {
 	})()`))
 }
 
-// TestHistory goes on in several ways, and back and forth: each time the page shows what it
-// showed at that address, and the same as when the address is opened anew.
+// TestHistory walks through pages, back and forth. Each address shows the same page, also when it is
+// opened anew.
 func TestHistory(t *testing.T) {
 	o := newShop(t, true, 30)
 	address := o.serve(t)
@@ -112,11 +112,11 @@ func TestHistory(t *testing.T) {
 	b.check(address)
 }
 
-// ready is true of a page that has its heading.
+// ready is true on a page with its heading.
 const ready = `document.querySelector('h1')?.checkVisibility()`
 
-// walk goes back or forward, as the buttons of the browser do, and waits for the address. The
-// page may be another one then, in which nothing can wait that has begun in this one.
+// walk presses the back or forward button, and waits for the address. Nothing in the page may wait:
+// it may be another page by then.
 func (b *browser) walk(way, to string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`setTimeout(() => history.`+way+`()) > 0`))

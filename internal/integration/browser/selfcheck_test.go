@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// TestSelfCheck has a section that is closed while all is well, opens when a check finds a
-// mistake, and stays closed once the user has closed it.
+// TestSelfCheck has a section that is closed until a check fails. It stays closed once the user has
+// closed it.
 func TestSelfCheck(t *testing.T) {
 	s, err := store.New()
 	if err != nil {

@@ -6,25 +6,23 @@ package browser
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
-	"github.com/spanprof/spanprof/viewer"
 )
 
-// counted has each page count the answers that it waits for. An answer is there when its text
-// is: what the page makes of it comes before anything else sees the count.
+// counted counts the answers that a page waits for, and the parts of its header that move. An
+// answer counts until its text is read: the page has drawn it before another script sees the count.
 const counted = `(() => {
+	window.headerShifts = '';
+	new PerformanceObserver((list) => {
+		for (const entry of list.getEntries()) for (const s of entry.sources) if (s.node?.parentElement?.closest('#top')) headerShifts += (s.node.outerHTML ?? s.node.data).slice(0, 60);
+	}).observe({ type: 'layout-shift', buffered: true });
 	window.onTheWay = 0;
 	const real = fetch;
 	window.fetch = async (address, how) => {
-		// Nobody has to read what a POST answers.
+		// The page need not read the answer of a POST.
 		if (how?.method) return real(address, how);
 		onTheWay++;
 		try {
@@ -41,14 +39,14 @@ const counted = `(() => {
 	};
 })()`
 
-// countRequests lets settled know of the requests of all pages that come.
+// countRequests adds the script counted to all later pages.
 func countRequests(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 	_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: counted})
 	return chromedp.Void{}, err
 }
 
-// settled waits until the page has all answers that it asked for, and has painted them. Some of
-// them, as the time line, come when the rest of a page is there, and move what is below.
+// settled waits until the page has read and painted all answers. Some, as the time line, arrive late
+// and move the elements below.
 func settled(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 	_, err := chromedp.Evaluate[bool](`(async () => {
 		const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -68,8 +66,7 @@ func navigate(address string) action { return chromedp.Navigate(address) }
 
 func visible(selector string) action { return chromedp.WaitVisible(css(selector)) }
 
-// click clicks on an element where it is once the page has settled: a click goes to a place,
-// and meets what is there then.
+// click clicks on an element at its place once the page has settled.
 func click(selector string) action {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		for _, do := range []action{visible(selector), settled, chromedp.Click(css(selector))} {
@@ -79,23 +76,4 @@ func click(selector string) action {
 		}
 		return chromedp.Void{}, nil
 	}
-}
-
-// TestSettled has the time line come later than the rows: a click waits for it.
-func TestSettled(t *testing.T) {
-	o := newShop(t, false, 3)
-	pages := viewer.Handler(o.store)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/timeline" {
-			time.Sleep(500 * time.Millisecond)
-		}
-		pages.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	b := newBrowser(t)
-	b.run("the slowest spans", navigate(server.URL+"/"), visible(`.spans tbody tr`), click(`[value=slowest]`))
-	if !get(b, chromedp.Evaluate[bool](`document.querySelector('.strip canvas').checkVisibility()`)) {
-		t.Error("the click did not wait for the time line")
-	}
-	b.check(server.URL + "/")
 }

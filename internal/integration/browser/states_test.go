@@ -218,22 +218,6 @@ func TestStates(t *testing.T) {
 	if n := get(b, chromedp.Evaluate[int](`added`)); n != 0 {
 		t.Errorf("%d listeners were added to the window", n)
 	}
-	b.run("the functions", click(`[data-tab=functions]`), chromedp.WaitVisible(css(`.functions tbody tr`)))
-	text("the functions", `.functions`, `4,002 functions`)
-	b.run("filter them",
-		chromedp.SendKeys(css(`.functions [data-search]`), "method399"),
-		until(`document.querySelector('.functions .found').textContent === '11 of 4,002 functions'`))
-	b.screenshots("functions-cut")
-	b.run("in another order",
-		click(`.functions [data-by=name] button`),
-		until(`location.search.includes('sort=name')`))
-	b.run("the same view by its address",
-		chromedp.Navigate(get(b, chromedp.Evaluate[string](`location.href`))),
-		until(`document.querySelector('.functions .found')?.textContent === '11 of 4,002 functions'`))
-	if got := get(b, chromedp.Evaluate[string](`document.querySelector('.functions [aria-sort=ascending]').innerText + document.querySelector('.functions [data-search]').value`)); got != "Functionmethod399" {
-		t.Errorf("order and filter are %q", got)
-	}
-
 	get(b, chromedp.Evaluate[bool](`(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`))
 	b.run("copy the link", click(`.copied button`), until(`window.copied !== undefined`))
 	if copied := get(b, chromedp.Evaluate[string](`copied`)); !regexp.MustCompile(`from=\d{13}&until=\d{13}`).MatchString(copied) {
@@ -274,15 +258,4 @@ func TestStates(t *testing.T) {
 	text("more of it, as zoomed as before", `.detail .about`, `^main\.work\s*200 ms, 100\.0 % of the total`)
 	running.End()
 	b.run("it ends", until(`document.querySelector('.tiles').innerText.startsWith('Duration\n')`))
-
-	open("a query without braces", "query", `span_name="op"`)
-	b.run("its error", chromedp.WaitVisible(css(`main [role=alert]`)))
-	text("its error", `main [role=alert]`, `(?s)This query cannot be read.*conditions are in braces`)
-	open("a query of Pyroscope", "query", `process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="shop"}`)
-	b.run("its graph", chromedp.WaitVisible(css(`.graph canvas`)))
-	text("its total", `.tiles`, `CPU time\s*160 s`)
-	b.print("process", func() [][]string {
-		text("the paper", `.tiles`, `CPU time\s*160 s`)
-		return nil
-	})
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// TestStripOfMoments has a time line of the heap in use: bars are as high as there
-// is heap, however long their windows are, and a range has what is there at its end.
+// TestStripOfMoments draws the heap in use over time: bars are as high as the heap, however long
+// their windows are. A range has the heap at its end.
 func TestStripOfMoments(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -53,7 +53,7 @@ func TestStripOfMoments(t *testing.T) {
 	if title := b.text(`.strip h2`); title != "Heap in use over time" {
 		t.Errorf("the time line is %q", title)
 	}
-	// How much of the middle of each bar is painted, of that of the highest one.
+	// The painted part of the middle of each bar, as a share of the highest one.
 	heights := get(b, chromedp.Evaluate[[]float64](`(() => {
 		const canvas = document.querySelector('.strip canvas');
 		const { width, height } = canvas;

@@ -5,11 +5,8 @@ package browser
 
 import (
 	"fmt"
-	"math"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,16 +105,6 @@ func (o *shop) window(t *testing.T, i int, version string) {
 	}
 }
 
-// more adds spans of a name, which have no samples.
-func (o *shop) more(t *testing.T, name string, spans int) {
-	t.Helper()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))), sdktrace.WithSpanProcessor(o.store.SpanProcessor())).Tracer("")
-	for range spans {
-		_, span := tracer.Start(t.Context(), name, trace.WithTimestamp(o.start))
-		span.End(trace.WithTimestamp(o.start.Add(time.Millisecond)))
-	}
-}
-
 // serve returns the address of the shop's page.
 func (o *shop) serve(t *testing.T) string {
 	t.Helper()
@@ -156,56 +143,27 @@ func (p *cpuProfile) add(values []int64, labels map[string][]string, stack ...st
 	p.Sample = append(p.Sample, s)
 }
 
-// TestNameTable finds the endpoint with most CPU time in one click, in both scopes.
+// TestNameTable finds the endpoint with most CPU time in one click, and sorts the names.
 func TestNameTable(t *testing.T) {
-	for scope, allSpans := range map[string]bool{"local roots": false, "all spans": true} {
-		o := newShop(t, allSpans, 72)
-		address := o.serve(t)
-		b := newBrowser(t)
-		b.run("the spans", navigate(address), visible(`.spans tbody tr`))
-		b.task("the endpoint with most CPU time, "+scope, 1, func() {
-			b.run("the names", click(`.pages a:nth-child(2)`), visible(`.bynames tbody tr`))
-			if name := b.text(`.bynames tbody .name`); name != "GET /search" {
-				t.Errorf("%s: %s has most CPU time", scope, name)
-			}
-		})
-		// The endpoint's work equals the sum of its traces in go tool pprof.
-		var traces []string
-		for _, span := range answerOf[struct{ Spans []struct{ TraceID string } }](t, address+"?format=json&limit=1000&name=GET+%2Fsearch").Spans {
-			traces = append(traces, span.TraceID)
-		}
-		total := pprofTotal(t, address+"profile?query="+url.QueryEscape(`.cpu{trace_id=~"`+strings.Join(traces, "|")+`"}`))
-		if got := b.text(`.bynames tbody [data-by=cpu]`); got != onPage(total) || total != 10040*time.Millisecond {
-			t.Errorf("%s: it has %s on the page, %v by go tool pprof", scope, got, total)
-		}
-		text := string(fetch(t, address+"names?format=text"))
-		if !regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(onPage(total)) + ` .* GET /search$`).MatchString(text) {
-			t.Errorf("%s: as text:\n%s", scope, text)
-		}
-		if allSpans {
-			b.screenshots("names")
-		}
-
-		b.run("who fails", click(`[data-by=errors] button`), until(`document.querySelector('.bynames .name').textContent === 'POST /order'`))
-		if sorted := b.text(`.bynames [aria-sort=descending]`); sorted != "Errors" {
-			t.Errorf("%s: it is sorted by %q", scope, sorted)
-		}
-		b.run("and after a reload", chromedp.Reload(), until(`document.querySelector('.bynames .name')?.textContent === 'POST /order'`))
-		b.run("the failed ones", click(`.bynames .err`), visible(`.spans tbody tr`))
-		if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`)); n != 7 {
-			t.Errorf("%s: %d spans failed, want 7", scope, n)
-		}
-		b.run("the other way round", navigate(address+"names?sort=p95"), visible(`.bynames tbody tr`),
-			click(`[data-by=p95] button`), until(`document.querySelector('.bynames .name').textContent === '`+map[bool]string{false: "GET /cart", true: "GET /cart"}[allSpans]+`'`))
-		b.run("a part of it", navigate(address+"names?limit=1"), visible(`.bynames [data-key=omitted]`))
-		if text := b.text(`.bynames [data-key=omitted]`); !strings.Contains(text, map[bool]string{false: "2 more names", true: "3 more names"}[allSpans]) {
-			t.Errorf("%s: left out are %q", scope, text)
-		}
-		if text := b.text(`.bynames [data-key=unlabelled]`); !strings.Contains(text, "720 ms") {
-			t.Errorf("%s: without a name are %q", scope, text)
-		}
-		b.check(address)
-	}
+	address := newShop(t, true, 72).serve(t)
+	b := newBrowser(t)
+	b.run("the spans", navigate(address), visible(`.spans tbody tr`))
+	b.task("the endpoint with most CPU time", 1, func() {
+		b.run("the names", click(`.pages a:nth-child(2)`), visible(`.bynames tbody tr`))
+	})
+	shows(b, "the first name and its CPU time", `[document.querySelector('.bynames tbody .name').innerText, document.querySelector('.bynames tbody [data-by=cpu]').innerText].join()`, "GET /search,10.0 s")
+	b.screenshots("names")
+	b.run("the most errors", click(`[data-by=errors] button`), until(`document.querySelector('.bynames .name').textContent === 'POST /order'`))
+	b.run("and after a reload", chromedp.Reload(), until(`document.querySelector('.bynames .name')?.textContent === 'POST /order'`))
+	shows(b, "the column of the order", `document.querySelector('.bynames [aria-sort=descending]').innerText`, "Errors")
+	b.run("the failed ones", click(`.bynames .err`), visible(`.spans tbody tr`), until(`document.querySelectorAll('.spans tbody tr').length === 7`))
+	b.run("the other way round", navigate(address+"names?sort=p95"), visible(`.bynames tbody tr`),
+		click(`[data-by=p95] button`), until(`document.querySelector('.bynames .name').textContent === 'GET /cart'`))
+	b.run("conditions", navigate(address+"names?error=true&min=1ms"), visible(`.bynames tbody tr`),
+		until(`[...document.querySelectorAll('.conditions .chip')].map((e) => e.innerText).join() === 'errors,at least 1ms'`),
+		click(`.conditions .chip`),
+		until(`location.search === '?min=1ms' && document.querySelectorAll('.conditions .chip').length === 1`))
+	b.check(address)
 }
 
 // TestFindBox finds the request of a log line, in two clicks.
@@ -213,142 +171,51 @@ func TestFindBox(t *testing.T) {
 	o := newShop(t, true, 30)
 	address := o.serve(t)
 	b := newBrowser(t)
-	find := func(text string) {
-		b.run("find "+text, navigate(address), visible(`.spans tbody tr`), chromedp.SendKeys(css(`[data-search]`), text+kb.Enter))
-	}
-	b.run("the spans", navigate(address), visible(`.spans tbody tr`))
+	b.run("a list without spans", navigate(address+"?error=true&min=10s"), visible(`.empty`))
 	b.task("a trace id of a log", 2, func() {
 		b.run("the box", click(`[data-search]`), chromedp.KeyEvent(o.failed+kb.Enter),
-			until(`document.querySelectorAll('.spans tbody tr').length === 1`))
-		if text := b.text(`.conditions`); !strings.Contains(text, "of trace "+o.failed) {
-			t.Errorf("the conditions are %q", text)
-		}
+			until(`document.querySelectorAll('.spans tbody tr').length === 1 && location.search === '?trace=`+o.failed+`'`))
 		if text := b.text(`.spans .failed`); text != "card declined" {
 			t.Errorf("in its row, the error is %q", text)
 		}
 		b.run("its graph", click(`.spans a.name`), visible(`.graph canvas`))
 	})
-	total := pprofTotal(t, address+"profile?query="+url.QueryEscape(`.cpu{trace_id="`+o.failed+`"}`))
-	if text := b.text(`.tiles`); !strings.Contains(text, onPage(total)) || total != 20*time.Millisecond {
-		t.Errorf("the tiles are %q, go tool pprof has %v", text, total)
+	find := func(text string) {
+		b.run("find "+text, navigate(address), visible(`.spans tbody tr`), chromedp.SendKeys(css(`[data-search]`), text+kb.Enter))
 	}
 	find(`level=error msg="card declined" trace_id=` + o.failed + ` span_id=` + o.failedSpan)
 	b.run("the span of the line", visible(`.graph canvas`))
-	if title := b.text(`h1`); !strings.HasPrefix(title, "POST /order") {
-		t.Errorf("the span of the line is %q", title)
-	}
 	find("url.query=page=3")
 	if got := b.text(`.conditions`); !strings.HasPrefix(got, "with url.query=page=3") {
 		t.Errorf("an attribute is understood as %q", got)
 	}
 	find("CARD decl")
 	b.run("an error text", until(`document.querySelectorAll('.spans tbody tr').length === 3`))
-	find(`.cpu{span_name="query"}`)
-	b.run("a query", visible(`.graph canvas`))
-	if title := b.text(`h1`); title != "query" {
-		t.Errorf("the query shows %q", title)
-	}
 	b.check(address)
 }
 
-// comparedWith returns the totals on both sides of the comparison that the page shows.
-func (b *browser) comparedWith() (left, right string) {
-	b.t.Helper()
-	return b.text(`.side:nth-child(1) strong`), b.text(`.side:nth-child(2) strong`)
-}
-
-// topOfSide returns go tool pprof's answer for one side of the comparison on the page.
-func (b *browser) topOfSide(side string) top {
-	b.t.Helper()
-	at := b.at()
-	of := url.Values{"query": {at.Query().Get(side + "Query")}}
-	for _, end := range []string{"From", "Until"} {
-		if v := at.Query().Get(side + end); v != "" {
-			of.Set(strings.ToLower(end), v)
-		}
-	}
-	return pprofTop(b.t, at.Scheme+"://"+at.Host+"/profile?"+of.Encode(), "cpu")
-}
-
-// checkSides compares the totals of both sides, which must differ, with go tool pprof's totals.
-func (b *browser) checkSides(what string) (left, right string) {
-	b.t.Helper()
-	left, right = b.comparedWith()
-	for side, shown := range map[string]string{"left": left, "right": right} {
-		if total := b.topOfSide(side).total; shown != onPage(total) || total == 0 {
-			b.t.Errorf("%s: the %s side is %s on the page, %v by go tool pprof", what, side, shown, total)
-		}
-	}
-	if left == right {
-		b.t.Errorf("%s: both sides have %s", what, left)
-	}
-	return left, right
-}
-
-// checkEach compares the time of functions, for each of n spans or seconds, with go tool
-// pprof. It also compares the differences.
-func (b *browser) checkEach(what string, n float64) {
-	b.t.Helper()
-	left, right := b.topOfSide("left").cum, b.topOfSide("right").cum
-	got := b.differences()
-	for name := range got {
-		each := func(d time.Duration) string { return onPage(time.Duration(math.Round(float64(d) / n))) }
-		want := []string{each(left[name]), each(right[name]), "+" + each(right[name]-left[name])}
-		if left[name] > right[name] {
-			want[2] = "-" + each(left[name]-right[name])
-		}
-		if !slices.Equal(got[name], want) {
-			b.t.Errorf("%s: %s takes %q, %q by go tool pprof", what, name, got[name], want)
-		}
-	}
-	if len(got) == 0 {
-		b.t.Errorf("%s: no function differs", what)
-	}
-}
-
-// differences are the numbers of each function in the table of a comparison: of both sides, and
-// the change.
-func (b *browser) differences() map[string][]string {
-	b.t.Helper()
-	return get(b, chromedp.Evaluate[map[string][]string](`Object.fromEntries([...document.querySelectorAll('.diff tbody tr')].map((tr) => [tr.querySelector('[title]').title, [...tr.querySelectorAll('td.num')].map((td) => td.innerText.replace('\u2212', '-').replace(' %', '%'))]))`))
-}
-
-// TestPresets compares a version with the last in one click.
-func TestPresets(t *testing.T) {
-	o := newShop(t, false, 72)
-	address := o.serve(t)
+// TestVersions compares a version with the last one in one click.
+func TestVersions(t *testing.T) {
+	address := newShop(t, false, 72).serve(t)
 	b := newBrowser(t)
-	const title = "Version v2 against v1"
-	b.run("the preset", navigate(address), visible(`[data-preset=version]`))
-	if text := b.text(`[data-preset=version]`); text != title {
-		t.Errorf("the preset is called %q, want %q", text, title)
-	}
-	b.task(title, 1, func() {
+	b.run("the versions", navigate(address), visible(`[data-preset=version]`))
+	b.task("compare versions", 1, func() {
 		b.run("compare", click(`[data-preset=version]`), visible(`.sides`))
 	})
-	b.checkSides(title)
-	b.screenshots("preset-version")
-
+	b.screenshots("versions")
 	// Of two graphs, each has a search and a zoom in the address.
 	b.run("two graphs", click(`.actions a:first-child`), visible(`.graph:last-of-type canvas`), settled,
 		chromedp.Focus(css(`.graph canvas`)), chromedp.KeyEvent(kb.ArrowDown+kb.Enter), until(`location.search.includes('leftZoom=')`),
-		chromedp.SendKeys(css(`.graph:last-of-type [data-search]`), "sql"), until(`location.search.includes('&search=sql')`))
-	shownOfBoth := `[...document.querySelectorAll('.graph')].map((e) => e.querySelector('.found').innerText + '; ' + e.querySelector('.detail').innerText).join('\n')`
-	b.run("they have come", settled)
-	before := get(b, chromedp.Evaluate[string](shownOfBoth))
+		chromedp.SendKeys(css(`.graph:last-of-type [data-search]`), "sql"), until(`location.search.includes('&search=sql')`), settled)
+	of := `[...document.querySelectorAll('.graph')].map((e) => e.querySelector('.found').innerText + '; ' + e.querySelector('.detail').innerText).join('\n')`
+	before := get(b, chromedp.Evaluate[string](of))
 	b.run("both after a reload", chromedp.Reload(), visible(`.graph:last-of-type canvas`), settled)
-	if got := get(b, chromedp.Evaluate[string](shownOfBoth)); got != before || !strings.Contains(got, "main.serve") || !strings.Contains(got, "% of the total (") {
+	if got := get(b, chromedp.Evaluate[string](of)); got != before || !strings.Contains(got, "main.serve") || !strings.Contains(got, "% of the total (") {
 		t.Errorf("after a reload the graphs have %q, had %q", got, before)
 	}
 	b.run("one graph", click(`.actions a:first-child`), visible(`.scale`), until(`document.querySelector('.found').innerText.includes('of the total')`))
-	if text := get(b, chromedp.Evaluate[string](`document.querySelector('.graph [data-search]').value`)); text != "sql" {
-		t.Errorf("the only graph searches %q", text)
-	}
-	if found, want := b.text(`.found`), b.topOfSide("right").cum["sql.query"]; want == 0 || !strings.Contains(found, "of the total ("+onPage(want)+")") {
-		t.Errorf("the only graph has found %q, go tool pprof has %v", found, want)
-	}
-
-	// The time line is of what the list is about.
+	shows(b, "the search of the only graph", `document.querySelector('.graph [data-search]').value`, "sql")
+	// The time line has the spans of the list.
 	b.run("of one name", navigate(address+"?name="+url.QueryEscape("GET /cart")), visible(`.strip canvas`),
 		until(`document.querySelector('.strip .chips').innerText.trim() === 'GET /cart'`))
 	b.check(address)

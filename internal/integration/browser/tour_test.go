@@ -4,19 +4,19 @@
 package browser
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"html"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"path"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/chromedp"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -81,16 +81,25 @@ func starved(t *testing.T) string {
 	return server.URL + "/"
 }
 
-// TestTour does what the page is for, and counts the clicks from the list.
+// TestTour does what the page is for, in all looks. It counts the clicks from the list.
 func TestTour(t *testing.T) {
 	address := starved(t)
 	b := newBrowser(t)
-	list := func() { b.run("the list", navigate(address), visible(`.spans tbody tr`)) }
+	for _, l := range tours {
+		b.wear(l)
+		b.tour(address, l.name)
+	}
+	b.check(address)
+}
+
+func (b *browser) tour(address, look string) {
+	b.t.Helper()
+	list := func() { b.run("the list", navigate(address), visible(`.spans tbody tr`), settled) }
 	list()
-	b.screenshots("tour-list")
+	b.picture("tour-list-" + look)
 	b.task("which request", 0, func() {
 		if row := b.text(`.spans tbody tr`); !strings.Contains(row, "url.query q=39") || strings.Contains(row, "status_code") {
-			t.Errorf("the first row is %q", row)
+			b.t.Errorf("the first row is %q", row)
 		}
 	})
 	slowest := func() {
@@ -100,93 +109,125 @@ func TestTour(t *testing.T) {
 		slowest()
 		want := regexp.MustCompile(`^6\.00 s: 37\d ms on a CPU \(67 % regexp\.\(\*machine\)\.step\), 5\.50 s ready but without a CPU, 125 ms mutex\. Others of this name: 120 ms at the median; the difference is the wait for a CPU\.$`)
 		if got := b.text(`.answer .sentence`); !want.MatchString(got) {
-			t.Errorf("the answer is %q", got)
+			b.t.Errorf("the answer is %q", got)
 		}
 	})
 	if parts := b.list(`.answer .parts i`); len(parts) != 3 {
-		t.Errorf("the bar has %d parts, want 3", len(parts))
+		b.t.Errorf("the bar has %d parts, want 3", len(parts))
 	}
-	b.screenshots("tour-span")
-	span := b.at().Query().Get("query")
+	b.picture("tour-span-" + look)
+	span := b.at().String()
 	b.task("which line", 3, func() {
 		list()
 		slowest()
 		b.run("the functions", click(`[data-tab=functions]`), visible(`.functions .lines`))
 		if got := b.text(`.functions tbody tr`); !regexp.MustCompile(`regexp\.\(\*machine\)\.step\s+line 26\d 66\.\d %`).MatchString(got) {
-			t.Errorf("the first function is %q", got)
+			b.t.Errorf("the first function is %q", got)
 		}
 	})
-	b.screenshots("tour-lines")
+	b.picture("tour-lines-" + look)
 	b.task("its callers", 1, func() {
 		b.run("the callers", click(`.functions tbody button`), visible(`.callers canvas`))
 		if got := b.text(`.about-function`); !strings.Contains(got, "regexp.(*machine).step") || !strings.Contains(got, "line 26") {
-			t.Errorf("the function is %q", got)
+			b.t.Errorf("the function is %q", got)
 		}
 	})
-	b.screenshots("tour-callers")
-	b.run("back to the span", navigate(address+"?query="+url.QueryEscape(span)), visible(`.graph canvas`))
+	b.picture("tour-callers-" + look)
+	b.run("back to the span", navigate(span), visible(`.graph canvas`))
 	b.task("share it", 1, func() {
 		b.run("copy", click(`.copied button`), visible(`.copied [role=status]`))
 		if note := b.text(`.copied [role=status]`); !strings.HasPrefix(note, "127.0.0.1 means this machine") {
-			t.Errorf("the note is %q", note)
+			b.t.Errorf("the note is %q", note)
 		}
 	})
 	b.task("a search", 1, func() {
 		b.run("search", click(`.graph [data-search]`), chromedp.SendKeys(css(`.graph [data-search]`), "add"), until(`document.querySelector('.found').innerText.startsWith('33.')`))
 	})
+	b.picture("tour-search-" + look)
 	b.task("against others", 1, func() {
 		b.run("compare", click(`.actions .primary`), visible(`.diff table`))
 		if text := b.text(`.diff`); !strings.Contains(text, "may be chance") {
-			t.Errorf("the comparison is %q", text)
+			b.t.Errorf("the comparison is %q", text)
 		}
 	})
-	b.screenshots("tour-comparison")
+	b.picture("tour-comparison-" + look)
 
-	// A search without hits shows no row.
 	list()
 	b.run("a search without hits", chromedp.SendKeys(css(`[data-search]`), "nothing like it"), visible(`.empty h2`))
 	if rows := b.list(`.spans tr`); len(rows) > 0 {
-		t.Errorf("without hits there are %d rows", len(rows))
+		b.t.Errorf("without hits there are %d rows", len(rows))
 	}
-	b.check(address)
 }
 
-// TestFrozenPage opens a page with its answers in the document: it fetches nothing but its files.
+// frozen downloads the page that is shown, and opens the file. No request may leave the file.
+func (b *browser) frozen(name string, l look) {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	b.run("where downloads go", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
+		return err
+	}))
+	var files []string
+	b.task("a frozen report of "+name, 1, func() {
+		b.run("download", click(`[download][href*="format=frozen"]`))
+		for end := time.Now().Add(stepTime); len(files) == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			files, _ = filepath.Glob(filepath.Join(dir, "*.html"))
+		}
+	})
+	if len(files) != 1 {
+		b.t.Fatalf("the downloads of %s are %q", name, files)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Size() == 0 || info.Size() > 5<<20 {
+		b.t.Errorf("%s: %v, error %v, want at most 5 MiB", files[0], info.Size(), err)
+	} else {
+		b.t.Logf("the file of %s has %d kB", name, info.Size()/1000)
+	}
+	b.mu.Lock()
+	before := len(b.requests)
+	b.mu.Unlock()
+	b.wear(l)
+	b.run("the file of "+name, navigate("file://"+files[0]), visible(`main h1, main .spans`), settled)
+	b.picture("frozen-" + name + "-" + l.name)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, request := range b.requests[before:] {
+		if !strings.HasPrefix(request, "data:") && request != "file://"+files[0] {
+			b.t.Errorf("the file of %s requests %s", name, request)
+		}
+	}
+}
+
+// graphPainted reports whether a graph has pixels.
+const graphPainted = `[...document.querySelectorAll('.graph canvas')].every((c) => c.width > 0 && c.getContext('2d').getImageData(0, 0, c.width, 30).data.some((v) => v > 0))`
+
+// TestFrozenPage downloads a span, a comparison and the list, and reads the files without a network.
 func TestFrozenPage(t *testing.T) {
 	address := starved(t)
-	span := answerOf[struct{ Spans []struct{ Query string } }](t, address+"?format=json&order=slowest&limit=1").Spans[0].Query
-	key := "?" + url.Values{"format": {"json"}, "query": {span}}.Encode()
-	answers, err := json.Marshal(map[string]json.RawMessage{key: fetch(t, address+key)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := strings.Replace(string(fetch(t, address+"?format=html")), "</body>", `<script type="application/json" id="frozen" data-page="./`+html.EscapeString(key)+`">`+string(answers)+"</script></body>", 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/frozen/" {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write([]byte(page))
-			return
+	for _, l := range []look{tours[0], tours[3]} {
+		b := newBrowser(t)
+		b.wear(l)
+		b.run("the slowest span", navigate(address+"?order=slowest"), visible(`.spans tbody tr`), click(`.spans a.name`), visible(`.graph canvas`))
+		span := b.at().String()
+		b.frozen("span", l)
+		shows(b, "the sentence", `document.querySelector('.answer .sentence').innerText.slice(0, 7)`, "6.00 s:")
+		shows(b, "the parts of the bar", `document.querySelectorAll('.answer .parts i').length`, 3)
+		shows(b, "that the graph is painted", graphPainted, true)
+		b.run("its lines", click(`[data-tab=functions]`), visible(`.functions .lines`), chromedp.NavigateBack(), visible(`.graph canvas`))
+		b.run("a page that is not in the file", click(`.pages a:last-child`), visible(`.empty`))
+		if got := b.text(`.empty`); !strings.Contains(got, "This downloaded page does not have that part.") {
+			t.Errorf("the page shows %q", got)
 		}
-		name := path.Base(r.URL.Path)
-		if path.Ext(name) == ".js" {
-			w.Header().Set("Content-Type", "text/javascript")
-		} else if path.Ext(name) == ".css" {
-			w.Header().Set("Content-Type", "text/css")
-		} else {
-			t.Errorf("the page asked for %s", r.URL)
-		}
-		_, _ = w.Write(fetch(t, address+name))
-	}))
-	t.Cleanup(server.Close)
-	b := newBrowser(t)
-	b.run("the page", navigate(server.URL+"/frozen/"), visible(`.graph canvas`))
-	if got := b.text(`.answer .sentence`); !strings.HasPrefix(got, "6.00 s:") {
-		t.Errorf("the answer is %q", got)
-	}
-	b.run("its functions", click(`[data-tab=functions]`), visible(`.functions .lines`))
-	b.run("an earlier view", chromedp.NavigateBack(), visible(`.graph canvas`))
-	b.run("a page that it does not have", click(`.pages a`), visible(`.empty`))
-	if got := b.text(`.empty`); !strings.Contains(got, "This downloaded page does not have that part.") {
-		t.Errorf("the page shows %q", got)
+		b.run("the comparison", navigate(span), visible(`.graph canvas`), click(`.actions .primary`), visible(`.diff table`))
+		b.frozen("comparison", l)
+		shows(b, "the differences", `document.querySelectorAll('.diff tbody tr').length > 0`, true)
+		shows(b, "that the graph is painted", graphPainted, true)
+		b.run("the list", navigate(address+"?order=slowest"), visible(`.spans tbody tr`))
+		b.frozen("list", l)
+		shows(b, "the rows", `document.querySelectorAll('.spans tbody tr').length`, 40)
+		shows(b, "the sums by name", `document.querySelector('.names li').textContent.startsWith('GET /search40 spans')`, true)
+		b.run("the slowest span of the file", click(`.spans a.name`), visible(`.graph canvas`), settled)
+		shows(b, "the sentence", `document.querySelector('.answer .sentence').innerText.slice(0, 7)`, "6.00 s:")
+		shows(b, "that the graph is painted", graphPainted, true)
+		b.run("back, and the table of names", chromedp.NavigateBack(), visible(`.spans tbody tr`), click(`.pages a:nth-child(2)`), visible(`.bynames tbody tr`))
 	}
 }

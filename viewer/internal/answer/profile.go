@@ -57,6 +57,8 @@ type Profile struct {
 	Waiting bool `json:"waiting,omitempty"`
 	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
+	// SpanName is the name if the query is for the spans of one name.
+	SpanName string `json:"spanName,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
 	// Trace has the spans of Span's trace in the order of their start. TraceOmitted is the
@@ -139,6 +141,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		summary:    r.summary(sel, fns),
 	}
 	id, single := q.SpanID()
+	if !single && a.Total > 0 && r.records() {
+		a.SpanName, _ = q.Value(labelkey.SpanName)
+	}
 	if single {
 		var known bool
 		if a.span, known = r.span(id); known {

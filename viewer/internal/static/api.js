@@ -15,8 +15,7 @@ function sorted(address) {
   return `${path.slice(path.lastIndexOf('/') + 1)}?${params}`;
 }
 
-// here is the address of the page. A frozen page has it behind the # of the document: the first
-// answer is its start.
+// here is the address of the page. A frozen page has it behind the # of the document.
 export function here() {
   if (!isFrozen) return location;
   const own = location.hash.length > 1 ? location.hash.slice(1) : frozen.dataset.page ?? [...answers.keys()][0] ?? '?';
@@ -25,7 +24,13 @@ export function here() {
 }
 
 export const pageName = () => here().pathname.slice(here().pathname.lastIndexOf('/') + 1);
-export const pageParams = () => new URLSearchParams(here().search);
+
+// pageParams are the parameters of the page, without the form of an answer.
+export function pageParams() {
+  const params = new URLSearchParams(here().search);
+  params.delete('format');
+  return params;
+}
 
 // go shows another state of this page; replace leaves no trace in the history.
 export function go(search, replace) {
@@ -33,8 +38,7 @@ export function go(search, replace) {
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
 }
 
-// rawQuery returns the parameters of the page's address without some, unchanged: the server must
-// see malformed ones, which a browser would repair.
+// rawQuery returns the parameters of the address, except names, unchanged: a browser would repair some.
 export const rawQuery = (...names) => here().search.slice(1).split('&').filter((p) => p && !names.includes(p.split('=')[0]));
 
 // asJSON is the address of the data of this page.
@@ -59,8 +63,7 @@ export async function get(address, signal) {
   return data;
 }
 
-// link is an address of this viewer, relative to its mount. A list is a parameter with several
-// values.
+// link is an address of this viewer, relative to its mount. A list is several values of a parameter.
 export function link(page, params) {
   const pairs = params instanceof URLSearchParams ? [...params] : Object.entries(params ?? {}).flatMap(([k, v]) => [v].flat().map((one) => [k, one]));
   const query = new URLSearchParams(pairs).toString();
@@ -73,9 +76,8 @@ export function range() {
   return Object.fromEntries(['from', 'until'].filter((k) => params.get(k)).map((k) => [k, params.get(k)]));
 }
 
-// fixed returns the range of an answer, which stays the same while profiles arrive: its windows,
-// clear of their edges, which neighbours share. A span has its own time, and a ranged answer
-// has the range of its address.
+// fixed returns the range of an answer, which stays the same while profiles arrive: its windows, clear
+// of their edges, which neighbours share. A span has its own time, a ranged answer its address.
 export function fixed(data) {
   if (data.span || data.ranged || !data.windows) return range();
   return { from: Math.ceil(new Date(data.from).getTime()) + 1, until: Math.floor(new Date(data.until).getTime()) - 2 };
@@ -91,8 +93,7 @@ export function remember(values) {
   go(`?${params}`, true);
 }
 
-// rememberTyped remembers values() when the user pauses: some browsers refuse more than 100 new
-// addresses in half a minute.
+// rememberTyped remembers values() at a pause: browsers refuse 100 new addresses in half a minute.
 export function rememberTyped(input, values) {
   let typing;
   for (const [kind, pause] of [['input', 200], ['change', 0]]) {
@@ -106,8 +107,7 @@ export function rememberTyped(input, values) {
 // times returns the range of a baseline that has one.
 export const times = ({ from, until }) => ({ ...(from && { from }), ...(until && { until }) });
 
-// comparison returns the address of the comparison of two queries, each with its own
-// range.
+// comparison returns the address of the comparison of two queries, each with its own range.
 export function comparison(left, leftRange, right, rightRange) {
   const side = (name, r) => Object.fromEntries(Object.entries(r).map(([k, v]) => [name + (k === 'from' ? 'From' : 'Until'), v]));
   return link('comparison-diff', { query: left, leftQuery: left, ...side('left', leftRange), rightQuery: right, ...side('right', rightRange) });
@@ -123,8 +123,7 @@ export const given = (params) => [...params].filter(([k, v]) => KEPT.includes(k)
   return all;
 }, {});
 
-// dropConditions removes all conditions. The time of a ranged source stays: it holds nothing
-// else.
+// dropConditions removes all conditions. The time of a ranged source stays: it holds nothing else.
 export function dropConditions(params, ranged) {
   for (const key of KEPT) if (!ranged || key !== 'from' && key !== 'until') params.delete(key);
 }

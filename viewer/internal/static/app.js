@@ -29,11 +29,11 @@ if (isFrozen || !pageParams().get('query')) {
 function start() {
   const page = pageName();
   if (page.startsWith('comparison')) fixedPage((data) => ({ element: compareView(data, page) }), (data) => data.right.span?.service);
-  else if (page === 'log') live(logView());
-  else if (page === 'names') live(namesView());
+  else if (page === 'log') live(logView);
+  else if (page === 'names') live(namesView);
   else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
   else if (pageParams().get('query')) fixedPage(profileView, (data) => data.span?.service);
-  else live(spansView());
+  else live(spansView);
 }
 start();
 if (isFrozen) addEventListener('hashchange', start);
@@ -44,37 +44,46 @@ addEventListener('keydown', (e) => {
   if (search) { e.preventDefault(); search.focus(); }
 });
 
-// live shows a view that keeps its element and gets new data from time to time:
-// {element, address, update, poll, attach, busy}.
-async function live(view) {
+// live shows a view that make returns for a function that loads: {element, list, address, update,
+// paused, every}. list is marked busy while it shows rows of another question. The page polls at
+// each turn of every.
+async function live(make) {
   let turn = 0;
-  let answered = false;
+  let polls = 0;
+  let data = null;
+  let answered = ''; // the address of data
+  let gone = false;
   const load = async () => {
     // A later request has been answered already: drop this answer.
     const mine = ++turn;
     const address = view.address();
-    view.busy(true);
-    let data;
+    const same = data && answered === address;
+    view.list.setAttribute('aria-busy', String(!same));
+    let answer;
     try {
-      data = await get(address);
+      // The server need not send the same again.
+      answer = await get(same && data.generation ? `${address}&since=${data.generation}` : address);
     } catch (err) {
       // The page was true: it stays until the server answers again.
-      if (mine === turn) (answered && !err.refused ? showGone : showFailure)(err);
+      if (mine === turn) (data && !err.refused ? showGone : showFailure)(err);
+      gone = true;
       return;
     }
     if (mine !== turn) return;
+    gone = false;
+    data = answer.unchanged ? { ...data, status: answer.status } : answer;
+    answered = address;
     showService(data.services ? `${data.services.length} services` : data.service);
     showStatus(data.status, load);
     view.update(data);
-    view.busy(false);
-    answered = true;
+    view.list.setAttribute('aria-busy', 'false');
     failed = '';
     if (!main.contains(view.element)) main.replaceChildren(view.element);
   };
-  view.attach(load);
+  const view = make(load);
   main.replaceChildren(view.element);
   await load();
-  repeat(() => view.poll() && load());
+  repeat(() => !data?.fixed && !view.paused?.() && (gone || ++polls % (view.every ?? 1) === 0) && load());
 }
 
 // failed is the message of the failure that is shown.
@@ -85,8 +94,7 @@ function showFailure(err) {
   failed = err.message;
 }
 
-// fixedPage shows the view that make returns, {element, update}. It polls while a span runs or while
-// samples are on their way.
+// fixedPage shows the view of make, {element, update}. It polls while samples are on their way.
 async function fixedPage(make, service) {
   let more = true;
   let view = null;

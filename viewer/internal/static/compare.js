@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { fixed, link, pageParams, remember } from './api.js';
-import { deltaColour, mark, theme } from './colours.js';
-import { button, choice, follow, h, linkButton } from './dom.js';
+import { button, choice, h, linkButton, swatch } from './dom.js';
 import { Flame } from './flame.js';
-import { capital, clock, count, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
+import { capital, clock, count, deltaColour, mark, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
 import { Graph } from './graph.js';
 import { downloads } from './profile.js';
 
-// compareView compares two profiles: one graph of the right side coloured by change, or
-// two graphs.
+// compareView compares two profiles: in one graph, coloured by change, or in two graphs.
 export function compareView(data, page) {
   const { left, right, diff } = data;
   const both = page === 'comparison';
@@ -18,29 +16,22 @@ export function compareView(data, page) {
   document.title = `Comparison: ${name} \u00b7 spanprof`;
   const deltas = new Map(diff.map((d) => [d.name, { delta: d.delta, left: share(d.leftTotal, left.total), right: share(d.rightTotal, right.total) }]));
   const params = pageParams();
-  params.delete('format');
-  // The left side of an address may be any query.
-  const against = left.query === right.baseline?.query;
-  const other = both ? 'comparison-diff' : 'comparison';
   const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });
   const names = sideNames(data);
   const children = [
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
-    h('h1', null, h('span', { class: 'clamp', title: name }, `${against ? 'Against its baseline' : 'Comparison'}: ${name}`)),
+    h('h1', null, h('span', { class: 'clamp', title: name }, `${left.query === right.baseline?.query ? 'Against its baseline' : 'Comparison'}: ${name}`)),
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
-      another(both ? 'One graph' : 'Two graphs', (p) => link(other, p)),
-      another('Swap sides', (p) => link(page, swapped(p, both))),
+      another(both ? 'One graph' : 'Two graphs', (p) => link(both ? 'comparison-diff' : 'comparison', p)),
+      another('Swap sides', (p) => link(page, swapped(p))),
       downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[left, right].map((a, i) => a.empty && h('p', { class: 'note' }, sentence(`${names[i]} is empty: ${a.empty}`))),
   ];
   const graphs = [];
   const search = (text) => {
-    for (const g of graphs) {
-      g.search.value = text;
-      g.find(text);
-    }
+    for (const g of graphs) g.find(text);
     graphs.at(-1)?.element.scrollIntoView({ block: 'nearest' });
   };
   if (!left.empty && !right.empty) children.push(diffTable(data, names, search));
@@ -66,13 +57,8 @@ function times(params, name) {
 
 // another links to another look at this comparison, with what is chosen and zoomed to by then.
 function another(text, to) {
-  const now = () => {
-    const params = pageParams();
-    params.delete('format');
-    return to(params);
-  };
-  const aim = (e) => { e.target.href = now(); };
-  return linkButton(text, now(), { onpointerdown: aim, onclick: aim });
+  const aim = (e) => { e.target.href = to(pageParams()); };
+  return linkButton(text, to(pageParams()), { onpointerdown: aim, onclick: aim });
 }
 
 // pinned is the address of the comparison with the times that its sides were found in.
@@ -87,25 +73,10 @@ function pinned(params, left, right) {
   return p;
 }
 
-// swapped is the address of the comparison the other way round. Of two graphs, each side keeps its
-// search and its zoom. The only graph keeps its own.
-export function swapped(params, both) {
-  const p = new URLSearchParams(params);
-  const pairs = ['Query', 'From', 'Until'].map((part) => [`left${part}`, `right${part}`]);
-  for (const [a, b] of [['leftSearch', 'search'], ['leftZoom', 'zoom']]) {
-    if (both) pairs.push([a, b]);
-    else p.delete(a);
-  }
-  for (const [to, from] of pairs.flatMap(([a, b]) => [[a, b], [b, a]])) {
-    const v = params.get(from);
-    if (v == null) p.delete(to);
-    else p.set(to, v);
-  }
-  return p;
-}
+// swapped is the address the other way round. A search and a zoom stay where they are.
+export const swapped = (params) => new URLSearchParams([...params].map(([key, v]) => [key.replace(/^(left|right)(?=Query|From|Until)/, (side) => (side === 'left' ? 'right' : 'left')), v]));
 
-// sideNames names the sides. Two sides of one name also have their times. A name stays as the
-// program wrote it.
+// sideNames names the sides, with their times if they have one name. A name stays as written.
 export function sideNames({ left, right, leftName, rightName }) {
   const when = (a) => (a.windows > 0 ? `, ${clock(a.from)} \u2013 ${clock(a.until)}` : '');
   return [[left, leftName], [right, rightName]].map(([a, name]) => (name === a.title ? name : capital(name)) + (a.span ? ` at ${time(new Date(a.span.start))}` : leftName === rightName ? when(a) : ''));
@@ -126,23 +97,14 @@ function side(name, a, address) {
 
 // deltaLegend explains the colours of change.
 function deltaLegend(max, left) {
-  const steps = [-1, -0.66, -0.33, 0, 0.33, 0.66, 1];
-  const boxes = steps.map(() => h('i'));
-  const paint = () => {
-    const { dark } = theme();
-    boxes.forEach((box, i) => { box.style.background = deltaColour(steps[i], dark); });
-  };
-  paint();
-  const element = h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in \u201c${left}\u201d, blue less. What only that has is in the table alone.`);
-  follow(element, 'theme', paint);
-  return element;
+  const boxes = [-1, -0.66, -0.33, 0, 0.33, 0.66, 1].map((step) => swatch((dark) => deltaColour(step, dark)));
+  return h('p', { class: 'muted legend' }, `${signedPoints(-max)} `, h('span', { class: 'scale' }, boxes), ` ${signedPoints(max)} (percentage points) of the total. Red takes more than in \u201c${left}\u201d, blue less. What only that has is in the table alone.`);
 }
 
 const FIRST_ROWS = 8;
 const WITH = { total: ['leftTotal', 'rightTotal'], self: ['leftSelf', 'rightSelf'] };
 
-// measures returns how the sides can be held against each other: by shares and, where that
-// is known, for each span or second. each is what a side is divided by.
+// measures returns what the sides are compared by: shares, and where known each span or second.
 export function measures({ left, right }) {
   const seconds = (p) => (p.profiledNs ?? 0) / 1e9;
   const signed = (v) => (v < 0 ? '\u2212' : '+') + value(Math.abs(v), left.unit);
@@ -152,8 +114,7 @@ export function measures({ left, right }) {
     left.ofSpans !== 1 && right.ofSpans !== 1 && seconds(left) > 0 && seconds(right) > 0 && ['second', 'Per second', { each: seconds, ...amounts }]].filter(Boolean);
 }
 
-// differences lists the functions with what they take on each side, and the change, that
-// which changes most first.
+// differences lists the functions with their values on each side; the biggest change is first.
 export function differences({ left, right, diff }, { each }, by) {
   return diff.map((d) => {
     const [a, b] = [d[WITH[by][0]] / each(left), d[WITH[by][1]] / each(right)];
@@ -161,9 +122,7 @@ export function differences({ left, right, diff }, { each }, by) {
   }).filter((d) => d.delta !== 0).sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
-// diffTable lists the functions that differ most, with callees or by themselves, those that
-// take more on the right first. names are the names of the sides. search is called with a
-// function's name.
+// diffTable lists the biggest changes, with callees or without. search is called with a name.
 export function diffTable(data, names, search) {
   const { left, right, diff, diffOmitted } = data;
   const known = measures(data);

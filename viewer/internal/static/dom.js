@@ -1,12 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { sentence } from './format.js';
+
 // straight returns a text without characters that change its direction: they could make
 // a name look like another one.
 const straight = (text) => (typeof text === 'string' ? text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd') : text);
 
-// h makes an element. Names from a program reach the page through h alone, as text nodes
-// and attributes, never as markup.
+// h makes an element. Names from a program become text nodes and attributes here, never markup.
 export function h(tag, props, ...children) {
   const el = document.createElement(tag);
   for (const [key, value] of Object.entries(props ?? {})) {
@@ -18,18 +19,18 @@ export function h(tag, props, ...children) {
   return el;
 }
 
-// bar returns a horizontal bar that fills a share of its width. A share above 0 is always
-// visible.
+// bar returns a horizontal bar. A share above 0 is always visible, one above 1 fades out.
 export function bar(share, cls) {
-  const inside = h('i', { class: cls });
-  fill(inside, share);
+  const inside = h('i', { class: share > 1 ? `${cls} over` : cls });
+  inside.style.width = share > 0 ? `max(2px, ${Math.min(share, 1) * 100}%)` : '0';
   return h('span', { class: 'bar', 'aria-hidden': 'true' }, inside);
 }
 
-// fill changes the share of a bar. A share above 1 fades out.
-export function fill(inside, share) {
-  inside.style.width = share > 0 ? `max(2px, ${Math.min(share, 1) * 100}%)` : '0';
-  inside.classList.toggle('over', share > 1);
+// swatch is a spot of a colour(dark), by day and by night.
+export function swatch(colour) {
+  const spot = h('i');
+  spot.style.background = `light-dark(${colour(false)}, ${colour(true)})`;
+  return spot;
 }
 
 // choice is a row of options, one of them chosen; options are [key, text].
@@ -39,15 +40,19 @@ export function choice(name, options, chosen, onchange) {
 }
 
 export const button = (text, onclick, props) => h('button', { type: 'button', onclick, ...props }, text);
+export const linkButton = (text, href, props) => h('a', { class: 'button', href, ...props }, text);
 
 export function tiles(list) {
   return h('dl', { class: 'tiles' }, list.filter(Boolean).map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))));
 }
 
-export const linkButton = (text, href, props) => h('a', { class: 'button', href, ...props }, text);
+// showNote shows a text, or hides its element without one.
+export function showNote(element, text) {
+  element.hidden = !text;
+  element.textContent = text ? sentence(text) : '';
+}
 
-// OWN are attributes that updates leave alone: what the user has opened stays open, and
-// the page's policy forbids style attributes.
+// OWN are attributes that updates leave alone: what the user has opened, and style (by the policy).
 const OWN = ['open', 'style'];
 
 // morph gives an element the attributes, texts and children of a fresh one. Elements in
@@ -71,12 +76,18 @@ export function morph(old, fresh) {
   for (const child of before.slice(after.length)) child.remove();
 }
 
-// arrange makes elements the children of a list, in this order, and moves as few
-// as it can.
-function arrange(list, elements) {
+// refill gives a list fresh children. Children with the same data-key are kept, and few are moved.
+export function refill(list, fresh) {
   const focused = document.activeElement;
+  const known = new Map([...list.children].map((child) => [child.dataset.key, child]));
+  const elements = fresh.map((child) => {
+    const old = known.get(child.dataset.key);
+    if (!old) return child;
+    morph(old, child);
+    return old;
+  });
   const wanted = new Set(elements);
-  for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+  for (const child of known.values()) if (!wanted.has(child)) child.remove();
   let at = list.firstChild;
   for (const element of elements) {
     if (at === element) at = at.nextSibling;
@@ -86,63 +97,40 @@ function arrange(list, elements) {
   if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
 }
 
-// refill gives a list fresh children, each with a data-key. Children with the same key are
-// kept.
-export function refill(list, fresh) {
-  const known = new Map([...list.children].map((child) => [child.dataset.key, child]));
-  arrange(list, fresh.map((child) => {
-    const old = known.get(child.dataset.key);
-    if (!old) return child;
-    morph(old, child);
-    return old;
-  }));
-}
-
-// Views are replaced while the window stays. A listener of a view would keep it for ever. So the
-// window has one listener for each kind of event. It passes events on to elements of the page.
-const handlers = new WeakMap(); // by element: [[kind, function], ...]
-let followers = []; // WeakRefs of the elements
-for (const kind of ['scroll', 'popstate', 'beforeprint', 'afterprint']) globalThis.addEventListener?.(kind, () => pass(kind), { passive: true });
+// A listener of a view on the window would keep the view for ever: the window passes its events on
+// to the elements of the page that follow them.
+const pass = (kind) => document.querySelectorAll(`[data-follows~=${kind}]`).forEach((e) => e.dispatchEvent(new Event(kind)));
+for (const kind of ['scroll', 'popstate']) globalThis.addEventListener?.(kind, () => pass(kind), { passive: true });
 globalThis.matchMedia?.('(prefers-color-scheme: dark)').addEventListener('change', () => pass('theme'));
 
 // follow calls f at each event of a kind while the element is on the page.
 export function follow(element, kind, f) {
-  if (!handlers.has(element)) followers = [...followers.filter((ref) => ref.deref()), new WeakRef(element)];
-  handlers.set(element, [...handlers.get(element) ?? [], [kind, f]]);
+  element.setAttribute('data-follows', `${element.getAttribute('data-follows') ?? ''} ${kind}`);
+  element.addEventListener(kind, f);
 }
 
-function pass(kind) {
-  // On paper the page is light, and views paint it so.
-  if (kind.endsWith('print')) document.documentElement?.classList.toggle('printing', kind === 'beforeprint');
-  for (const element of followers.map((ref) => ref.deref())) if (element?.isConnected) for (const [of, f] of handlers.get(element)) if (of === kind) f();
-}
-
-const resized = new WeakMap(); // by element: what follows its size
-let sizes;
-
-// followSize calls f when an element that is on the page, or is put there now, has another size.
-// An observer of its own would keep an element for good.
+// followSize calls f when an element of the page has another size, until it is taken off.
 export function followSize(element, f) {
-  if (resized.has(element)) return;
-  sizes ??= new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (target.isConnected) resized.get(target)?.();
-      else {
-        sizes.unobserve(target);
-        resized.delete(target);
-      }
-    }
-  });
-  resized.set(element, f);
-  sizes.observe(element);
+  new ResizeObserver((_, observer) => (element.isConnected ? f() : observer.disconnect())).observe(element);
 }
 
-// copyButton copies the result of text().
+// placeTip shows a tip beside a place in the window.
+export function placeTip(tip, x, y) {
+  const box = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+  tip.style.top = `${y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18}px`;
+}
+
+// copyButton copies the result of text(). The clipboard is there for https and loopback names only.
 export function copyButton(label, text, props) {
   const b = button(label, async () => {
-    const done = await copy(text());
-    b.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    setTimeout(() => { b.textContent = label; }, 1500);
+    try {
+      await navigator.clipboard.writeText(text());
+      b.textContent = 'Copied';
+      setTimeout(() => { b.textContent = label; }, 1500);
+    } catch {
+      prompt(label, text());
+    }
   }, props);
   return b;
 }
@@ -150,30 +138,10 @@ export function copyButton(label, text, props) {
 // LOOPBACK are the hosts that mean the machine of the reader.
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
 
-// copyLink copies an address that shows the same later, and to others if they can reach this
-// host.
+// copyLink copies an address that shows the same later.
 export function copyLink(address) {
   const note = h('span', { class: 'muted', role: 'status' });
-  const warn = () => { note.textContent = LOOPBACK.test(location.hostname) ? `${location.hostname} means this machine: others need a tunnel to it, or the downloaded page.` : ''; };
   const b = copyButton('Copy link', () => new URL(address(), location.href).href);
-  b.addEventListener('click', warn);
+  if (LOOPBACK.test(location.hostname)) b.addEventListener('click', () => { note.textContent = `${location.hostname} means this machine: others need a tunnel to it, or the downloaded page.`; });
   return h('span', { class: 'copied' }, b, note);
-}
-
-async function copy(text) {
-  if (navigator.clipboard) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch { /* Not allowed: select the text instead. */ }
-  }
-  // The clipboard is there for https and loopback names only.
-  const area = h('textarea', { class: 'hidden', readonly: true, 'aria-label': 'Text to copy' });
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand('copy');
-  if (done) area.remove();
-  else area.addEventListener('blur', () => area.remove());
-  return done;
 }

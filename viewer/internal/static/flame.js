@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { pageParams, remember, rememberTyped } from './api.js';
-import { deltaColour, mark, packageColour, theme, typeColour, typeOfMark } from './colours.js';
-import { button, copyButton, follow, followSize, h } from './dom.js';
-import { bareName, count, percent, shortName, signedPoints, value } from './format.js';
+import { button, copyButton, follow, followSize, h, placeTip } from './dom.js';
+import { bareName, count, deltaColour, mark, packageColour, percent, shortName, signedPoints, theme, typeColour, typeOfMark, value } from './format.js';
 import { pathID, sibling, topmost, within } from './graph.js';
 
 // Flame is a flame graph on a canvas. The canvas is at most as high as the window and moves with it:
@@ -27,7 +26,11 @@ export class Flame {
     this.search = h('input', { type: 'search', placeholder: 'Search functions  ( / )', 'aria-label': `Search functions in ${label}`, spellcheck: 'false', autocomplete: 'off', 'data-search': '' });
     this.cut = h('p', { class: 'muted cut-frames', role: 'status', hidden: true });
     this.reset = button('Reset zoom', () => this.zoom(this.frames[0]), { disabled: true });
-    this.flip = button('Root at bottom', () => this.turn(), { 'aria-pressed': String(this.flipped) });
+    this.flip = button('Root at bottom', () => {
+      this.flipped = !this.flipped;
+      this.flip.setAttribute('aria-pressed', String(this.flipped));
+      this.draw();
+    }, { 'aria-pressed': String(this.flipped) });
     this.detail = h('div', { class: 'detail', hidden: true });
     this.element = h('section', { class: 'graph', 'aria-label': label },
       !simple && h('div', { class: 'tools' }, this.search, this.found, h('span', { class: 'grow' }), this.flip, this.reset),
@@ -39,7 +42,7 @@ export class Flame {
   }
 
   // update shows a graph, of later samples of the same. Addresses of earlier versions have longer
-  // zooms, with the same beginning.
+  // zooms, with the same beginning. A graph without the zoomed frame is shown whole.
   update(graph, zoom = pathID(this.zoomed)) {
     this.graph = graph;
     this.frames = graph.frames;
@@ -47,9 +50,7 @@ export class Flame {
     this.rows = Array.from({ length: this.depth }, () => []);
     for (const f of this.frames) this.rows[f.depth].push(f);
     if (this.deltas) this.maxDelta = this.frames.reduce((m, f) => Math.max(m, Math.abs(this.delta(f))), 0.02);
-    const zoomed = zoom && this.frames.find((f) => pathID(f) === zoom.slice(0, 8));
-    this.lost = zoom && !zoomed ? 'this graph does not have the zoomed frame of the address' : '';
-    this.zoomed = zoomed || this.frames[0];
+    this.zoomed = zoom && this.frames.find((f) => pathID(f) === zoom.slice(0, 8)) || this.frames[0];
     this.hover = this.focus = null;
     this.view = [this.zoomed.x, this.zoomed.x + this.zoomed.total];
     this.look(this.text);
@@ -71,7 +72,6 @@ export class Flame {
     if (this.remembered) rememberTyped(this.search, () => this.shown());
     this.search.addEventListener('keydown', (e) => {
       if (e.key !== 'Escape') return;
-      this.search.value = '';
       this.find('');
       this.canvas.focus({ preventScroll: true });
     });
@@ -100,8 +100,7 @@ export class Flame {
       this.draw();
     });
     followSize(this.body, () => this.draw());
-    follow(this.element, 'beforeprint', () => paint(this, theme(), true));
-    for (const kind of ['scroll', 'theme', 'afterprint']) follow(this.element, kind, () => this.draw());
+    for (const kind of ['scroll', 'theme']) follow(this.element, kind, () => this.draw());
   }
 
   key(e) {
@@ -127,11 +126,9 @@ export class Flame {
     if (next.x < this.zoomed.x || next.x + next.total > this.zoomed.x + this.zoomed.total) this.zoom(next.parent ?? next);
     this.draw();
     this.live.textContent = this.describe(next).join(', ');
-    const box = this.canvas.getBoundingClientRect();
-    const top = this.body.getBoundingClientRect().top + this.row(next) * ROW;
-    if (top < 0 || top > innerHeight - 2 * ROW) scrollBy(0, top - innerHeight / 2);
-    const y = this.body.getBoundingClientRect().top + this.row(next) * ROW;
-    this.showTip(next, box.left + Math.max(0, this.px(next.x)) + 8, y + ROW / 2);
+    const top = () => this.body.getBoundingClientRect().top + this.row(next) * ROW;
+    if (top() < 0 || top() > innerHeight - 2 * ROW) scrollBy(0, top() - innerHeight / 2);
+    this.showTip(next, this.body.getBoundingClientRect().left + Math.max(0, this.px(next.x)) + 8, top() + ROW / 2);
   }
 
   nextMatch(at) {
@@ -145,20 +142,14 @@ export class Flame {
   zoom(frame) {
     const from = [...this.view];
     this.zoomed = frame;
-    this.lost = '';
     this.remember();
     this.tell();
     const to = [frame.x, frame.x + frame.total];
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
-      this.view = to;
-      this.draw();
-      return;
-    }
-    this.view = from;
+    const took = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1 : 160;
     const began = performance.now();
     const step = (now) => {
       if (this.zoomed !== frame) return;
-      const t = Math.min(1, Math.max(0, (now - began) / 160));
+      const t = Math.min(1, Math.max(0, (now - began) / took));
       const ease = 1 - (1 - t) ** 3;
       this.view = [0, 1].map((i) => from[i] + (to[i] - from[i]) * ease);
       this.draw();
@@ -178,14 +169,7 @@ export class Flame {
       copyButton('Copy name', () => frame.name));
   }
 
-  turn() {
-    this.flipped = !this.flipped;
-    this.flip.setAttribute('aria-pressed', String(this.flipped));
-    this.draw();
-  }
-
-  // look marks the functions with a text in their names, or with a type by its mark; find also
-  // remembers the text.
+  // look marks functions by a part of their names or by their type; find also remembers the text.
   look(text) {
     this.text = text.trim();
     this.matches = this.graph.find(this.text, typeOfMark(this.text.toLowerCase()));
@@ -201,19 +185,21 @@ export class Flame {
     const sum = matches && topmost(frames, matches);
     const parts = !matches ? [] : sum ? [`${percent(sum / (frames[0].total || 1))} of the total (${value(sum, this.unit)})`] : ['no match'];
     if (sum && zoomed.parent) parts.push(`${percent(topmost(frames.filter((f) => within(f, zoomed)), matches) / (zoomed.total || 1))} of the zoomed frame`);
-    this.found.textContent = [...parts, this.lost].filter(Boolean).join('; ');
+    this.found.textContent = parts.join('; ');
   }
 
   hit(f) { return Boolean(f.parent && this.matches?.has(f.fn)); }
 
+  // dim reports whether other frames are what is searched for, or zoomed to.
+  dim(f) { return !this.hit(f) && (this.matches || f.depth < this.zoomed.depth); }
+  row(frame) { return this.flipped ? this.depth - 1 - frame.depth : frame.depth; }
+  px(x) { return (x - this.view[0]) / (this.view[1] - this.view[0]) * this.width; }
+
   find(text) {
+    this.search.value = text;
     this.look(text);
     this.remember();
   }
-
-  row(frame) { return this.flipped ? this.depth - 1 - frame.depth : frame.depth; }
-
-  px(x) { return (x - this.view[0]) / (this.view[1] - this.view[0]) * this.width; }
 
   // at returns the frame under the pointer.
   at(e) {
@@ -252,9 +238,7 @@ export class Flame {
     if (!frame) return;
     const [name, ...lines] = this.describe(frame);
     this.tip.replaceChildren(h('b', null, name), ...lines.map((l) => h('div', null, l)));
-    const box = this.tip.getBoundingClientRect();
-    this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
-    this.tip.style.top = `${y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18}px`;
+    placeTip(this.tip, x, y);
   }
 
   draw() {
@@ -266,35 +250,34 @@ export class Flame {
     });
   }
 
-  colour(f, { dark, plain }) {
+  colour(f, { dark, plain, match }) {
+    if (this.hit(f)) return match;
     if (!f.parent) return plain;
     if (this.deltas) return deltaColour(this.delta(f) / this.maxDelta, dark);
     if (f.type) return typeColour(f.type, dark);
-    const name = f.fn < 0 ? '' : this.graph.packageOf(f.fn);
-    return name ? packageColour(name, dark) : plain;
+    const known = (this.graph.colours ??= [[], []])[Number(dark)]; // by function
+    return known[f.fn] ??= f.fn >= 0 && this.graph.packageOf(f.fn) ? packageColour(this.graph.packageOf(f.fn), dark) : plain;
   }
 }
 
 const ROW = 20;
 const FONT = '12px system-ui, sans-serif';
-const MOST = 8000;
-const PAPER = 760; // Pixels across a sheet: its names are as large as other text.
 const THIN = 0.4; // Pixels.
+const DIM = 0.38; // opacity
 const MIN_TEXT = 28; // Pixels below which a text would be an ellipsis.
 const widths = new Map();
 
-// paint draws the part of a flame graph that is in the window, or the whole of it.
-function paint(flame, theme, whole) {
+// paint draws the part of a flame graph that is in the window.
+function paint(flame, theme) {
   const height = flame.depth * ROW;
   flame.body.style.height = `${height}px`;
-  flame.width = whole ? Math.min(PAPER, flame.body.clientWidth) : flame.body.clientWidth;
+  flame.width = flame.body.clientWidth;
   if (!flame.width) return;
-  // What is deeper than this has no room in a canvas.
-  const shown = Math.min(height, whole ? MOST : innerHeight);
-  const ratio = Math.max(devicePixelRatio || 1, whole ? 2 : 1);
+  const shown = Math.min(height, innerHeight);
+  const ratio = devicePixelRatio || 1;
   const { canvas } = flame;
   // The canvas sticks to the top of the window while its body scrolls by.
-  flame.offset = whole ? 0 : Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
+  flame.offset = Math.min(Math.max(0, -flame.body.getBoundingClientRect().top), height - shown);
   canvas.style.height = `${shown}px`;
   const size = [Math.round(flame.width * ratio), Math.round(shown * ratio)];
   if (canvas.width !== size[0]) canvas.width = size[0];
@@ -318,19 +301,17 @@ function paint(flame, theme, whole) {
   }
   // Many thin frames are wide together: each is painted in its width. A hit of the search is
   // visible above its neighbours.
-  for (const [f, x, y, w] of thin.sort(([a], [b]) => flame.hit(a) - flame.hit(b))) {
-    const hit = flame.hit(f);
-    c.globalAlpha = !hit && (flame.matches || f.depth < flame.zoomed.depth) ? 0.38 : 1;
-    c.fillStyle = hit ? theme.match : flame.colour(f, theme);
-    c.fillRect(x, y, hit ? 1 : w, ROW - 1);
+  for (const [f, x, y, w] of flame.matches ? thin.sort(([a], [b]) => flame.hit(a) - flame.hit(b)) : thin) {
+    c.globalAlpha = flame.dim(f) ? DIM : 1;
+    c.fillStyle = flame.colour(f, theme);
+    c.fillRect(x, y, flame.hit(f) ? 1 : w, ROW - 1);
   }
 }
 
 function paintFrame(c, flame, f, x, y, w, theme) {
-  const hit = flame.hit(f);
-  const dim = !hit && (flame.matches || f.depth < flame.zoomed.depth);
-  c.globalAlpha = dim ? 0.38 : 1;
-  c.fillStyle = hit ? theme.match : flame.colour(f, theme);
+  const dim = flame.dim(f);
+  c.globalAlpha = dim ? DIM : 1;
+  c.fillStyle = flame.colour(f, theme);
   const gap = w > 3 ? 1 : 0;
   c.fillRect(x, y, w - gap, ROW - 1);
   if (f === flame.hover || f === flame.focus) {
@@ -341,7 +322,7 @@ function paintFrame(c, flame, f, x, y, w, theme) {
   }
   if (w < MIN_TEXT) return;
   c.globalAlpha = dim ? 0.7 : 1;
-  c.fillStyle = hit ? theme.matchInk : theme.ink;
+  c.fillStyle = flame.hit(f) ? theme.matchInk : theme.ink;
   c.font = f.inlined ? `italic ${FONT}` : f.parent ? FONT : `600 ${FONT}`;
   const text = fit(c, flame, f, w - 10);
   if (text) c.fillText(text, x + 5, y + ROW / 2);

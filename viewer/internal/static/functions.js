@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { get, isFrozen, link, pageParams, remember, rememberTyped } from './api.js';
-import { mark } from './colours.js';
 import { bar, button, copyButton, h } from './dom.js';
 import { Flame } from './flame.js';
-import { count, percent, sentence, shortName, value } from './format.js';
+import { count, mark, percent, sentence, shortName, value } from './format.js';
 
 const ROWS = 50;
 const LINES = 3; // in a row of the table
@@ -26,8 +25,7 @@ function linesOf(fn, by, total) {
   return h('div', { class: 'lines muted' }, all.slice(0, LINES).flatMap((line, i) => [i ? ', ' : '', linkOf(fn, line[0], `line ${line[0]}`), ` ${percent(line[column] / (total || 1))}`]), more > 0 && `, ${count(more, 'more line')}`);
 }
 
-// functionsView lists the functions, with an order and a filter that the address has. pick is
-// called with the name of one.
+// functionsView lists the functions in the order of the address. pick is called with a name.
 export function functionsView(data, graph, pick) {
   const params = pageParams();
   let by = HEADS.some(([key]) => key === params.get('sort')) ? params.get('sort') : 'self';
@@ -71,8 +69,7 @@ export function functionsView(data, graph, pick) {
 const cells = (v, data) => [h('td', { class: 'num' }, value(v, data.unit)),
   h('td', { class: 'share' }, bar(v / (data.total || 1), 'cpu'), h('span', { class: 'muted' }, percent(v / (data.total || 1))))];
 
-// callersView shows a function between its callers and its callees. Without a name it shows a list
-// to choose from.
+// callersView shows a function between its callers and its callees, or a list to choose from.
 export function callersView(data, graph, name, pick) {
   if (!name) return [h('p', { class: 'muted legend' }, 'Choose a function to see its callers and its callees.'), functionsView(data, graph, pick).element];
   const types = graph.list().filter((f) => f.name === name);

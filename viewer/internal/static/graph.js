@@ -14,29 +14,19 @@ export class Graph {
     const self = side ? data.leftSelf : data.self;
     const total = side ? data.leftTotal : data.total;
     const inlined = new Set(data.inlined);
-    const made = data.function.map((fn, i) => {
-      const frame = { fn, name: fn < 0 ? 'total' : this.name(fn), parent: null, children: [], depth: 0, x: 0, self: self[i], total: total[i], left: side ? 0 : data.leftTotal?.[i] ?? 0, inlined: inlined.has(i), type: fn < 0 ? '' : this.type(fn) };
-      return frame;
-    });
+    const made = data.function.map((fn, i) => ({ fn, name: fn < 0 ? 'total' : this.name(fn), parent: null, children: [], depth: 0, x: 0, self: self[i], total: total[i], left: side ? 0 : data.leftTotal?.[i] ?? 0, inlined: inlined.has(i), type: fn < 0 ? '' : this.type(fn) }));
     this.frames = made.filter((frame, i) => {
-      if (i === 0) return true;
-      const parent = made[i - data.parent[i]];
-      if (!frame.total) return false;
-      place(frame, parent);
-      return true;
+      if (i > 0 && frame.total) place(frame, made[i - data.parent[i]]);
+      return i === 0 || frame.total;
     });
   }
 
   text(column, fn) { return this.data.texts[this.data.functions[column]?.[fn] ?? 0]; }
-
   name(fn) { return this.text('name', fn); }
-
   type(fn) { return this.text('type', fn); }
-
   packageOf(fn) { return this.text('package', fn) || pkg(this.name(fn)); }
 
-  // list returns the functions with their values: {fn, name, file, line, self, total, type, lines}.
-  // lines are [line, self, total].
+  // list returns the functions with their values. lines are [line, self, total].
   list() {
     const f = this.data.functions;
     return f.name.map((_, fn) => ({ fn, name: this.name(fn), file: this.text('file', fn), package: this.packageOf(fn), source: this.text('source', fn), type: this.type(fn), line: f.line[fn], self: f.self[fn], total: f.total[fn], lines: triples(f.lines[fn]) })).filter((of) => of.total);
@@ -46,11 +36,10 @@ export class Graph {
   packages() {
     const sums = new Map();
     for (const { package: name, self } of this.list()) if (self) sums.set(name, (sums.get(name) ?? 0) + self);
-    return [...sums].sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
+    return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   }
 
-  // find returns the functions that a search is about, by index: a part of the qualified name, or
-  // the type.
+  // find returns the indexes of functions by a part of the qualified name, or by type.
   find(text, type) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return null;
@@ -140,26 +129,23 @@ export function sibling(frame, by) {
 // within reports whether a frame is below another one, or the same.
 export const within = (frame, outer) => frame.x >= outer.x && frame.x + frame.total <= outer.x + outer.total && frame.depth >= outer.depth;
 
-const FIRST = 2166136261; // FNV-1a
 const encoder = new TextEncoder();
-
-// pathID names a frame by the functions from the root to it: the sum of their names and types. It
-// is in the addresses of zoomed graphs.
+// pathID names a frame in addresses: the hash of the functions from the root to it.
 export const pathID = (frame) => (frame.parent ? sum(frame).toString(16).padStart(8, '0') : '');
 
 function sum(frame) {
-  if (!frame.parent) return FIRST;
+  if (!frame.parent) return 2166136261; // FNV-1a
   frame.sum ??= [...encoder.encode(frame.name), 0, ...encoder.encode(frame.type ?? ''), 0].reduce((n, byte) => Math.imul(n ^ byte, 16777619) >>> 0, sum(frame.parent));
   return frame.sum;
 }
 
 // topmost sums the frames of some functions without those below others of them.
-export function topmost(frames, matches, of = 'total') {
+export function topmost(frames, matches) {
   const counted = new Set();
   let sum = 0;
   for (const f of frames) {
     const hit = matches.has(f.fn) && f.parent;
-    if (hit && !counted.has(f.parent)) sum += f[of];
+    if (hit && !counted.has(f.parent)) sum += f.total;
     if (hit || counted.has(f.parent)) counted.add(f);
   }
   return sum;

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { link } from './api.js';
-import { h, tiles } from './dom.js';
-import { clock, duration, sentence, value } from './format.js';
-import { earlierTag } from './spanrow.js';
-import { selfCheck } from './status.js';
+import { h, showNote, tiles } from './dom.js';
+import { clock, duration, value } from './format.js';
+import { earlierTag, selfCheck } from './status.js';
 
 // logView shows what the profiler and the store have done, and what they lost.
 export function logView() {
@@ -16,7 +15,6 @@ export function logView() {
   const kinds = h('tbody');
   const said = h('p', { class: 'note', hidden: true });
   const checked = selfCheck();
-  let fixed = false; // nothing happens, and there are no numbers
   const moving = h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers);
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
@@ -25,30 +23,25 @@ export function logView() {
     moving);
 
   function update({ status, stats, kinds: held, ...more }) {
-    fixed = Boolean(more.fixed);
     checked.update(status?.selfCheck);
-    said.hidden = !more.note;
-    said.textContent = more.note ? sentence(more.note) : '';
-    for (const part of [head, moving]) part.hidden = fixed;
-    note.hidden = !status?.message;
-    note.textContent = status?.message ? sentence(status.message) : '';
-    const share = stats.cpuNs ? stats.cpuLabelledNs / stats.cpuNs : 0;
+    showNote(said, more.note);
+    for (const part of [head, moving]) part.hidden = Boolean(more.fixed); // Nothing happens, and there are no numbers.
+    showNote(note, status?.message);
     head.replaceChildren(tiles([
       ['Memory', `${value(stats.bytes, 'bytes')} of ${value(stats.maxBytes, 'bytes')}`],
       ['Spans held', stats.spans.toLocaleString('en')],
       ['Windows held', stats.windows.toLocaleString('en')],
-      stats.cpuNs > 0 && ['CPU time in spans', `${(share * 100).toFixed(1)} %`],
+      stats.cpuNs > 0 && ['CPU time in spans', `${(100 * stats.cpuLabelledNs / stats.cpuNs).toFixed(1)} %`],
       status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
-    kinds.replaceChildren(...held.map((k) => row([[k.kind, k.earlier && ' ', k.earlier && earlierTag(k.earlier)], [k.service, k.version].filter(Boolean).join(' ')], [k.windows, k.samples, value(k.bytes, 'bytes')], [clock(k.from), clock(k.until)])));
+    kinds.replaceChildren(...held.map((k) => h('tr', null, h('td', null, k.kind, k.earlier && ' ', k.earlier && earlierTag(k.earlier)), h('td', null, [k.service, k.version].filter(Boolean).join(' ')),
+      [k.windows, k.samples, value(k.bytes, 'bytes')].map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), [k.from, k.until].map((at) => h('td', null, clock(at))))));
   }
-  return { element, update, attach() {}, busy() {}, poll: () => !fixed, address: () => './log?format=json' };
+  return { element, list: element, update, address: () => './log?format=json' };
 }
 
 const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class: 'plain' },
   h('thead', null, h('tr', null, heads.map((t) => h('th', { scope: 'col', class: t.startsWith('#') ? 'num' : null }, t.replace('#', ''))))), body));
-
-const row = (texts, numbers, more) => h('tr', null, texts.map((t) => h('td', null, t)), numbers.map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), more.map((t) => h('td', null, t)));
 
 // counters shows what was received and what was lost.
 function counters(stats, status) {

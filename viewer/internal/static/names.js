@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { CONDITIONS, comparison, given, go, link, pageParams, range } from './api.js';
-import { bar, button, h, refill } from './dom.js';
-import { clock, count, duration, sentence } from './format.js';
+import { CONDITIONS, comparison, given, go, link, pageParams, range, remember } from './api.js';
+import { bar, button, h, refill, showNote } from './dom.js';
+import { clock, count, duration } from './format.js';
 
 const STEP = 8; // names of the list beside the spans
 
@@ -37,8 +37,7 @@ export function names() {
 
 function group(g, most, many, fixed, when) {
   const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...when, ...more });
-  // Such a label selects the work of other names too: link to the list of this name's
-  // spans instead.
+  // This label selects other names too: link to the list of this name's spans instead.
   const shared = g.labelNames > 1;
   return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
     h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query, ...when }), title: g.name }, g.name),
@@ -55,21 +54,19 @@ const SHOWN = 8; // values of an attribute
 
 // byAttribute sums spans by the values of one attribute; choose is called with another key.
 export function byAttribute(choose) {
-  let left = null;
+  let left = null; // the value to compare with
   let data = null;
   let wanted = '';
   const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
   const list = h('ul', { class: 'names' });
-  const hint = h('p', { class: 'muted', hidden: true });
   const note = h('p', { class: 'note', hidden: true });
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches || pageParams().has('by') },
-    h('summary', null, h('h2', null, 'By attribute')), key, hint, note, list);
+    h('summary', null, h('h2', null, 'By attribute')), key, note, list);
 
   function render() {
     const keys = data.attributeKeys ?? [];
     element.hidden = keys.length === 0 && !data.by;
-    note.hidden = !data.by?.note;
-    note.textContent = data.by?.note ? sentence(data.by.note) : '';
+    showNote(note, data.by?.note);
     const chosen = data.by?.key ?? '';
     if (document.activeElement !== key) {
       key.replaceChildren(h('option', { value: '', selected: !chosen }, 'choose one'),
@@ -78,8 +75,6 @@ export function byAttribute(choose) {
     }
     const values = (data.by?.values ?? []).filter((v) => v.value.toLowerCase().includes(wanted));
     const most = Math.max(1, ...values.map((v) => v.cpuNs));
-    hint.hidden = !left;
-    hint.replaceChildren('Choose what to compare with ', h('code', null, left?.value ?? ''), '. ', button('Do not compare', () => pick(null), { class: 'tiny' }));
     const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
     refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
       ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : []),
@@ -87,8 +82,8 @@ export function byAttribute(choose) {
   }
 
   function pick(v) {
-    if (left && v && left.query !== v.query) location.href = comparison(left.query, {}, v.query, {});
-    else left = v;
+    if (left && left.query !== v.query) location.href = comparison(left.query, {}, v.query, {});
+    left = left ? null : v;
     render();
   }
 
@@ -99,7 +94,7 @@ export function byAttribute(choose) {
       h('a', { href: link('', { attribute: `${data.by.key}=${v.value}`, order: 'slowest' }) }, count(v.spans, 'span')),
       v.errors > 0 && [', ', h('span', { class: 'err' }, count(v.errors, 'error'))],
       ` \u00b7 ${duration(v.cpuNs)} CPU${v.spans ? ` \u00b7 max ${duration(v.maxWallNs)} ` : ' '}`,
-      button('Compare', () => pick(v), { class: 'tiny', 'aria-label': `Compare ${v.value}` })));
+      button('Compare', () => pick(v), { class: 'tiny', 'aria-label': `Compare ${v.value}`, 'aria-pressed': String(left?.query === v.query), title: 'Compare two values: choose one, then the other' })));
 
   return {
     element,
@@ -129,20 +124,10 @@ const COLUMNS = [
 ];
 
 // namesView is the table of all names. It keeps its controls while update brings data.
-export function namesView() {
-  const params = pageParams();
+export function namesView(reload) {
   let data = null;
-  let asking = '';
-  let answered = '';
-  let reload = () => {};
-  let turns = 0;
-  let waiting = false; // for an answer
-  const set = (pairs) => {
-    for (const [key, v] of Object.entries(pairs)) {
-      if (v) params.set(key, v);
-      else params.delete(key);
-    }
-    go(`?${params}`, true);
+  const set = (values) => {
+    remember(values);
     reload();
   };
   let typing;
@@ -150,12 +135,12 @@ export function namesView() {
     clearTimeout(typing);
     typing = setTimeout(() => set({ filter: filter.value.trim() }), 250);
   } });
-  filter.value = params.get('filter') ?? '';
-  const shown = h('span', { class: 'muted', role: 'status' });
+  filter.value = pageParams().get('filter') ?? '';
+  const shown = h('span', { class: 'muted', role: 'status' }, 'Summing the spans \u2026');
   const spansOf = h('a', { class: 'button', href: './' }, 'Spans');
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const note = h('p', { class: 'note', hidden: true });
-  const sort = (key) => set({ sort: key === 'cpu' ? '' : key, dir: params.get('sort') === key || !params.get('sort') && key === 'cpu' ? (data?.order === 'desc' ? 'asc' : 'desc') : '' });
+  const sort = (key) => set({ sort: key === 'cpu' ? '' : key, dir: (pageParams().get('sort') || 'cpu') === key ? (data?.order === 'desc' ? 'asc' : 'desc') : '' });
   const heads = [['name', 'Name', ''], ...COLUMNS].map(([key, text, meaning]) =>
     h('th', { scope: 'col', class: key === 'name' ? null : 'num', 'data-by': key }, button(text, () => sort(key), { class: 'sort', title: meaning })));
   const body = h('tbody');
@@ -170,9 +155,9 @@ export function namesView() {
   function render() {
     const { total, omitted } = data;
     const many = Boolean(data.services);
-    const kept = given(params);
+    const kept = given(pageParams());
     element.classList.toggle('inclusive', Boolean(data.inclusive));
-    for (const head of heads) if (head.dataset.by) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
+    for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
     const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
       ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
     refill(body, [...data.names.map((n) => nameRow(n, many, kept, data)), ...sums.map((sum) => sumRow(...sum))]);
@@ -181,35 +166,24 @@ export function namesView() {
     none.hidden = data.names.length > 0;
     more.hidden = omitted.names === 0 || data.names.length >= MOST;
     more.textContent = `Show ${count(Math.min(omitted.names, data.names.length * 9), 'more name')}`;
-    note.hidden = !data.note;
-    note.textContent = data.note ? sentence(data.note) : '';
+    showNote(note, data.note);
     spansOf.href = link('', kept);
-    conditionChips(conditions, params, () => set({}), { error: 'errors', min: 'at least' });
+    conditionChips(conditions, reload, { error: 'errors', min: 'at least' });
   }
 
   return {
     element,
-    busy(on) {
-      element.setAttribute('aria-busy', String(on && asking !== answered));
-      if (on && !data) shown.textContent = 'Summing the spans \u2026';
-    },
-    attach(load) { reload = load; },
-    // All spans are summed for an answer: every ten seconds will do, as windows come then. A
-    // server that is gone is asked at each turn.
-    poll: () => !data?.fixed && (waiting || ++turns % 5 === 0),
+    list: element,
+    // All spans are summed for an answer: every ten seconds will do, as windows come then.
+    every: 5,
     address() {
-      const p = new URLSearchParams(params);
+      const p = pageParams();
       p.set('format', 'json');
       if (!p.get('limit')) p.set('limit', LIMIT);
-      asking = `${p}`;
-      waiting = true;
-      return `./names?${p}${data?.generation && answered === asking ? `&since=${data.generation}` : ''}`;
+      return `./names?${p}`;
     },
     update(answer) {
-      waiting = false;
-      if (answer.unchanged) return;
       data = answer;
-      answered = asking;
       document.title = `By name \u00b7 ${data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
       render();
     },
@@ -239,14 +213,13 @@ export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, 
 // CHECKED are conditions with one value.
 const CHECKED = ['flat', 'error'];
 
-// conditionChips shows the conditions of an address, each with a way to drop it: those
-// without a control, and more that have none here.
-export function conditionChips(element, params, changed, more = {}) {
+// conditionChips shows the conditions of an address, each with a way to drop it.
+export function conditionChips(element, changed, more = {}) {
+  const params = pageParams();
   const all = Object.entries({ ...CONDITIONS, ...more }).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
   const drop = (key, v) => {
-    const others = params.getAll(key).filter((other) => other !== v);
-    params.delete(key);
-    for (const other of others) params.append(key, other);
+    const others = [...pageParams()].filter(([k, other]) => k !== key || other !== v);
+    go(`?${new URLSearchParams(others)}`, true);
     changed();
   };
   element.hidden = all.length === 0;

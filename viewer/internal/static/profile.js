@@ -1,26 +1,22 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, fixed, go, here, isFrozen, link, pageParams, range, times } from './api.js';
-import { packageLegend, typeLegend } from './colours.js';
-import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
-import { exactView } from './exact.js';
+import { comparison, fixed, get, go, here, isFrozen, link, pageParams, range, times } from './api.js';
+import { button, copyButton, copyLink, follow, h, linkButton, morph, swatch } from './dom.js';
 import { Flame } from './flame.js';
-import { capital, count, duration, isHeap, sentence, time, wall } from './format.js';
+import { TYPES, capital, count, duration, isHeap, mark, packageColour, percent, sentence, time, typeColour, wall } from './format.js';
 import { callersView, executablesView, functionsView } from './functions.js';
 import { Graph } from './graph.js';
 import { detailsView, heading, waits } from './span.js';
 import { arrival, flushButton } from './status.js';
 import { strip } from './strip.js';
-import { traceList } from './trace.js';
+import { exactView, traceList } from './trace.js';
 
-const TIME = ['time', 'Time'];
 const hasExact = (data) => Boolean(data.span?.exactTimes);
 const exactPanel = (data) => h('section', { class: 'card' }, exactView(data));
-const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details']];
+const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details'], ['time', 'Time']];
 
-// profileView shows what a query selects: {element, update}. update shows a later answer to
-// the same question, and returns false if that needs a view of its own.
+// profileView shows what a query selects. update returns false if a later answer needs another view.
 export function profileView(data, refresh) {
   const top = h('div', null, head(data, refresh));
   const rest = h('div', null, below(data, refresh));
@@ -45,6 +41,7 @@ function head(data, refresh) {
   const children = [
     heading(data),
     waits(data),
+    data.spanName && !isFrozen && tail(data.spanName),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return [...children, kindTabs(data)];
@@ -54,6 +51,13 @@ function head(data, refresh) {
     children.push(line.element);
   }
   return [...children, actions(data)];
+}
+
+// tail is why the slow spans of a name are slow. It takes a query for each of some 30 spans.
+function tail(name) {
+  const element = h('p', { class: 'tail' });
+  get(link('about', { name, ...range() })).then((about) => element.replaceChildren(about.tail.sentence)).catch(() => {}); // The page itself shows an error.
+  return element;
 }
 
 // below is what stands below the exact times of what has no samples.
@@ -88,13 +92,12 @@ export const downloads = (pprof, page, params, address, title) => (isFrozen ? nu
   copyLink(address),
   h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...params, format }) }, format)))));
 
-// panel is the graph, with tabs for the other views: {element, update}. The address has the
-// chosen one.
+// panel is the graph, with tabs for the other views. The address has the chosen one.
 function panel(data) {
   let graph = new Graph(data.flame);
   let shown = null; // the view of a tab: {elements, update}
   const body = h('div', { class: 'panel', role: 'tabpanel' });
-  const views = hasExact(data) ? [...VIEWS, TIME] : VIEWS;
+  const views = VIEWS.filter(([key]) => key !== 'time' || hasExact(data));
   const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => choose(key) }, text));
   const row = h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs);
   const offer = () => { tabs.find((tab) => tab.dataset.tab === 'trace').hidden = !traceList(data); };
@@ -137,7 +140,7 @@ function panel(data) {
       case 'details': return follows(detailsView);
     }
     const flame = new Flame({ graph, unit: data.unit, label: `Flame graph of ${data.title}`, onfunction: pick, remembered: ['search', 'zoom'] });
-    const legend = () => h('div', null, fewHint(data), data.frameTypes ? typeLegend(data, flame) : packageLegend(data, flame));
+    const legend = () => h('div', null, fewHint(data), colourLegend(data, flame));
     let chips = legend();
     return {
       elements: [flame.element, chips,
@@ -172,6 +175,21 @@ function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
+}
+
+const SHOWN = 8; // packages in the legend
+
+// colourLegend names the colours of a graph: types of frames of a host, else the biggest packages.
+function colourLegend(data, flame) {
+  const share = (self) => h('span', { class: 'muted' }, percent(self / (data.total || 1)));
+  const all = flame.graph.packages();
+  const parts = data.frameTypes?.map(({ type, self }) => [mark({ type }) + TYPES[type].title, self, TYPES[type].mark, `Mark the frames of this type, or search for ${TYPES[type].mark}`, (dark) => typeColour(type, dark)])
+    ?? all.slice(0, SHOWN).filter(([name]) => name).map(([name, self]) => [name, self, `${name}.`, `Mark the functions of ${name}`, (dark) => packageColour(name, dark)]);
+  const others = data.frameTypes ? 0 : all.length - parts.length;
+  const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
+  return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
+    parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
+    others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} `, share(rest)));
 }
 
 // FEW samples have no exact shares: with 20, the error of a half is about 11 points.

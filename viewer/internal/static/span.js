@@ -1,11 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { link, range } from './api.js';
-import { copyButton, h, tiles } from './dom.js';
-import { attributeLine, earlierTag } from './spanrow.js';
-import { capital, clock, count, duration, isHeap, percent, sentence, spanTitle, time, value, wall } from './format.js';
-import { arrival } from './status.js';
+import { get, link, range } from './api.js';
+import { bar, button, copyButton, h, tiles } from './dom.js';
+import { ago, capital, clock, colourOf, count, duration, isHeap, percent, sentence, spanTitle, time, value, wall } from './format.js';
+import { arrival, earlierTag } from './status.js';
+import { nested } from './trace.js';
 
 // heading shows the selection: a span, or the sum of some work.
 export function heading(data) {
@@ -37,7 +37,7 @@ function spanHeading(data) {
       s.cpuInclusiveNs > s.cpuNs && ['CPU with children', duration(s.cpuInclusiveNs)],
       wall(s) > 0 && ['CPU of duration', cpu ? percent(s.cpuNs / s.durationNs) : '\u2013'],
       other && [data.sampleType === 'wall' ? 'Wall time in samples' : capital(data.measure), value(data.total, data.unit)],
-      ['Samples', samples(data)],
+      ['Samples', data.samples.toLocaleString('en')],
       [wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: s.start }, clock(s.start))],
       ['Profile', h('code', null, s.profileId)]]),
     attributeLine(s),
@@ -45,29 +45,24 @@ function spanHeading(data) {
       h('a', { href: link('', { query: s.afterEnd.query }) }, 'Its flame graph')));
 }
 
-// COLOURS are the colours of states; time without a sample is hatched.
-const COLOURS = { 'on a CPU': '#e8590c', 'running, but the machine withheld the CPU': '#ffa94d', running: '#e8590c', 'ready without a CPU': '#94d82d', runnable: '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
-
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
 
-export const colourOf = (state) => COLOURS[state] ?? (state.startsWith('gc') ? COLOURS.GC : '');
-
-function swatch(state) {
+function stateSpot(state) {
   const i = h('i', { class: colourOf(state) ? null : 'blank' });
   if (colourOf(state)) i.style.background = colourOf(state);
   return i;
 }
 
 // stateBar is a bar of states in a whole, and their names. rest follows the names.
-export function stateBar(states, whole, rest) {
+function stateBar(states, whole, rest) {
   if (!states.length) return [];
   const texts = states.map((s) => `${s.state} ${amount(s, whole)}`);
   return [h('div', { class: 'parts', 'aria-hidden': 'true' }, states.map((s, n) => {
-    const i = swatch(s.state);
+    const i = stateSpot(s.state);
     i.style.flexBasis = `${s.ns / whole * 100}%`;
     i.title = texts[n];
     return i;
-  })), h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' }, states.map((s, n) => h('span', { title: s.source }, swatch(s.state), texts[n])), rest)];
+  })), h('p', { class: 'keys', title: '\u00b1 is the standard error, by the number of samples' }, states.map((s, n) => h('span', { title: s.source }, stateSpot(s.state), texts[n])), rest)];
 }
 
 // answerBar begins a span's page: its time in one sentence, and as a bar of states.
@@ -89,15 +84,6 @@ export function waits(data) {
     data.waits.map((w) => `${w.class} ${amount(w, data.total)}`).join(', '));
 }
 
-// samples returns the number of samples, with the number to expect in a span of this
-// duration.
-function samples({ samples: n, expectedSamples }) {
-  const text = n.toLocaleString('en');
-  if (!expectedSamples) return text;
-  return h('span', { title: 'For each of its goroutines, at the present rate of wall samples' }, text,
-    h('small', { class: 'muted' }, ` of ${expectedSamples < 10 ? expectedSamples.toFixed(1) : Math.round(expectedSamples).toLocaleString('en')} expected`));
-}
-
 // detailsView has the ids of a span, its attributes, and the query.
 export function detailsView({ span, query }) {
   return h('div', null, span && ids(span), span && attributeTable(span), queryForm(query));
@@ -113,8 +99,7 @@ function ids(s) {
     s.traceId && pair('Trace', h('code', null, s.traceId), s.traceId));
 }
 
-// attributeTable lists all attributes of a span, each with links to other spans with it; null
-// without any.
+// attributeTable lists all attributes of a span, each with links to other spans with it.
 function attributeTable(s) {
   const all = s.attributes ?? [];
   if (!all.length && !s.attributesOmitted) return null;
@@ -136,3 +121,109 @@ export function queryForm(query) {
   const kept = Object.entries(range()).map(([name, value]) => h('input', { type: 'hidden', name, value }));
   return h('form', { class: 'query', action: './', method: 'get', role: 'search' }, input, ...kept, h('button', null, 'Show'));
 }
+
+// dot marks a span that has samples, or may get some.
+function dot(s) {
+  const [cls, meaning] = s.samplesHeld > 0 ? ['full', 'has a profile'] : s.cpuSamples > 0 ? [] : !s.complete ? ['open', 'its samples are not in yet'] : s.cpuInclusiveNs > s.cpuNs ? ['full', 'spans below it have profiles'] : [];
+  return h('span', { class: `dot ${cls ?? ''}`, title: meaning }, meaning && h('span', { class: 'sr' }, meaning));
+}
+
+const ended = (s) => new Date(new Date(s.start).getTime() + s.durationNs / 1e6);
+
+// spanRow is a span in the list; most is as long as a whole bar. toggle unfolds a request, or is null.
+export function spanRow(s, { many, ranged, toggle, attributes, now, most }) {
+  const inclusive = s.cpuInclusiveNs > s.cpuNs ? duration(s.cpuInclusiveNs) : null;
+  // Of a request all its work counts.
+  const whole = s.below > 0 && inclusive;
+  const what = h('div', { class: 'what' },
+      toggle ?? h('i', { hidden: true }), // Updates keep what stays in its place.
+      dot(s),
+      h('a', { class: 'name', href: link('', { query: s.query, ...(ranged && range()) }), 'data-id': s.profileId, title: spanTitle(s) }, spanTitle(s)),
+      s.kind && h('span', { class: 'tag kind', title: 'Spans of several kinds have this name' }, s.kind),
+      s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
+      s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
+      s.earlier && earlierTag(s.earlier),
+      s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
+      s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
+      many && h('span', { class: 'muted service' }, s.service));
+  if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
+  return h('tr', { class: s.depth > 0 && 'below' },
+    h('td', null, what, s.status && h('div', { class: 'attributes failed', title: s.status }, s.status), attributeLine(s, attributes)),
+    s.running ? h('td', { class: 'when' }, 'running')
+      : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }, ago(ended(s), now)), h('span', { class: 'muted clock' }, time(ended(s)))),
+    h('td', { class: 'bars' }, bar((wall(s) ?? 0) / most, 'wall'), bar((s.below > 0 ? s.cpuInclusiveNs : s.cpuNs) / most, 'cpu')),
+    h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
+    h('td', { class: 'num', 'data-label': 'CPU', title: whole ? `of itself ${duration(s.cpuNs)}` : inclusive && `with its children ${inclusive}` },
+      whole || (s.cpuSamples ? duration(s.cpuNs) : inclusive ? h('span', { class: 'muted' }, `(${inclusive})`) : '\u2013')),
+    h('td', { class: 'num', 'data-label': 'samples' }, ranged ? '\u2013' : s.cpuSamples.toLocaleString('en')));
+}
+
+// differing has the attributes in which spans of one name differ, by the id of the span. A running
+// span lacks some. A span alone of its name has all.
+export function differing(spans) {
+  const byName = new Map();
+  for (const s of spans) byName.set(s.name, [...byName.get(s.name) ?? [], s]);
+  const result = new Map();
+  for (const same of byName.values()) {
+    const ended = same.filter((s) => !s.running);
+    const counts = new Map();
+    for (const a of ended.flatMap((s) => s.attributes ?? [])) counts.set(written(a), (counts.get(written(a)) ?? 0) + 1);
+    for (const s of same) result.set(s.profileId, (s.attributes ?? []).filter((a) => ended.length < 2 || counts.get(written(a)) !== ended.length));
+  }
+  return result;
+}
+
+const written = (a) => `${a.key} = ${a.value}${a.child ? ` (${a.child})` : ''}`;
+
+// attributeLine is a line with the attributes of a span, except those that its name has.
+export function attributeLine(s, of = s.attributes ?? []) {
+  const list = of.filter((a) => !s.name.includes(a.value));
+  if (!list.length) return null;
+  return h('div', { class: 'attributes', title: list.map(written).join('\n') }, list.map((a) => h('span', null, h('span', { class: 'muted' }, `${a.key} `), a.value)));
+}
+
+// LIMIT is the number of spans to unfold.
+const LIMIT = 200;
+
+// unfolding keeps the spans below unfolded spans of a list, as the server has them.
+export function unfolding(changed) {
+  const open = new Map(); // by id: {spans, of}
+  const load = async (s) => {
+    const answer = await get(link('', { below: s.profileId, limit: LIMIT, format: 'json' }));
+    if (open.has(s.profileId)) open.set(s.profileId, { spans: nested(answer.spans).map(([child, depth]) => ({ ...child, depth: depth + 1 })), of: s.below });
+    changed();
+  };
+  return {
+    // toggle is the button of a row; null where nothing is below its span.
+    toggle(s) {
+      if (!s.below) return null;
+      const shown = open.has(s.profileId);
+      return button(shown ? '\u25be' : '\u25b8', () => {
+        if (open.delete(s.profileId)) {
+          changed();
+          return;
+        }
+        open.set(s.profileId, { spans: [], of: 0 });
+        load(s).catch(() => { open.delete(s.profileId); changed(); });
+      }, { class: 'tiny fold', 'aria-expanded': String(shown), 'aria-label': `${count(s.below, 'span')} below`, title: `${count(s.below, 'span')} below it` });
+    },
+    // below returns the spans to show below s, each with its depth.
+    below(s) {
+      const kept = open.get(s.profileId);
+      if (!kept) return [];
+      if (kept.of && s.below !== kept.of) {
+        kept.of = s.below;
+        load(s).catch(() => {});
+      }
+      return kept.spans;
+    },
+    // rest returns how many more spans are below s than below returns.
+    rest(s) {
+      const shown = open.get(s.profileId)?.spans.length ?? 0;
+      return shown < LIMIT ? 0 : Math.max(0, s.below - shown);
+    },
+  };
+}
+
+// restRow leads to the list of all spans below s; n are not shown here.
+export const restRow = (s, n) => h('tr', { class: 'below' }, h('td', { colspan: 6 }, h('div', { class: 'what' }, h('a', { href: link('', { below: s.profileId }) }, `and ${count(n, 'more span')} below it`))));

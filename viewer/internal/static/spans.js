@@ -1,67 +1,60 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { CONDITIONS, dropConditions, go, link, pageParams, range } from './api.js';
-import { button, choice, h, morph, refill } from './dom.js';
+import { CONDITIONS, dropConditions, go, isFrozen, link, pageParams, range, remember } from './api.js';
+import { button, choice, h, morph, refill, showNote } from './dom.js';
 import { capital, count, sentence, wall } from './format.js';
 import { byAttribute, conditionChips, names } from './names.js';
 import { downloads } from './profile.js';
-import { differing, restRow, spanRow, tell, unfolding } from './spanrow.js';
+import { differing, restRow, spanRow, unfolding } from './span.js';
 import { selfCheck } from './status.js';
 import { strip } from './strip.js';
 
-// LIMITS are the numbers of rows, each with a button for the next; the last is as many as a
-// browser shows without delay.
+// LIMITS are the numbers of rows. A browser shows the last without delay.
 const LIMITS = [100, 500, 1000];
-// LONGEST is the longest expression with room in a query.
-const LONGEST = 15000;
+// TOGETHER is the number of spans or traces with room in a query.
+const TOGETHER = 400;
 const ORDERS = [['newest', 'Newest'], ['slowest', 'Slowest'], ['cpu', 'Most CPU']];
 const LEAST = [['', 'any length'], ['1ms', '\u2265 1 ms'], ['10ms', '\u2265 10 ms'], ['100ms', '\u2265 100 ms'], ['1s', '\u2265 1 s'], ['10s', '\u2265 10 s']];
 
 // spansView lists the spans. It keeps its controls while update brings data.
-export function spansView() {
-  const params = pageParams();
+export function spansView(reload) {
+  const param = (key) => pageParams().get(key) ?? '';
   const limit = () => {
-    const asked = params.get('limit');
+    const asked = param('limit');
     // The server refuses text without a number.
     return Number(asked) > LIMITS.at(-1) ? LIMITS.at(-1) : asked || LIMITS[0];
   };
   let data = null;
-  let asking = '';
-  let answered = ''; // the conditions of data
-  let reload = () => {};
   let windows = ''; // the data of the time line
-  let on = true;
-
   const set = (key, v) => {
-    if (v) params.set(key, v);
-    else params.delete(key);
-    go(`?${params}`, true);
+    remember({ [key]: v });
     reload();
   };
   const box = findBox({
     filter: (text) => set('filter', text),
     conditions: (more, alone) => {
+      const params = pageParams();
       params.delete('filter');
       if (alone) dropConditions(params, data?.ranged);
-      errors.checked = params.get('error') === 'true';
-      least.value = params.get('min') ?? '';
       for (const [key, v] of Object.entries(more)) params.set(key, v);
-      set('format', '');
+      go(`?${params}`, true);
+      errors.checked = param('error') === 'true';
+      least.value = param('min');
+      reload();
     },
     live: () => data && !data.ranged,
   });
-  box.value = params.get('filter') ?? '';
-  const order = params.get('order') ?? 'newest';
-  const orders = choice('Order', ORDERS, order, (key) => set('order', key === 'newest' ? '' : key));
+  box.value = param('filter');
+  const orders = choice('Order', ORDERS, param('order') || 'newest', (key) => set('order', key === 'newest' ? '' : key));
   const slow = orders.querySelector('[value=slowest]').parentElement;
-  const errors = h('input', { type: 'checkbox', checked: params.get('error') === 'true', onchange: () => set('error', errors.checked ? 'true' : '') });
-  const lengths = LEAST.some(([k]) => k === (params.get('min') ?? '')) ? LEAST : [...LEAST, [params.get('min'), `\u2265 ${params.get('min')}`]];
+  const errors = h('input', { type: 'checkbox', checked: param('error') === 'true', onchange: () => set('error', errors.checked ? 'true' : '') });
+  const lengths = LEAST.some(([k]) => k === param('min')) ? LEAST : [...LEAST, [param('min'), `\u2265 ${param('min')}`]];
   const failed = h('label', { class: 'check' }, errors, 'Errors');
-  const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === (params.get('min') ?? '') }, text)));
-  const live = h('input', { type: 'checkbox', checked: true, onchange: () => { on = live.checked; } });
+  const least = h('select', { 'aria-label': 'Least wall time', onchange: () => set('min', least.value) }, lengths.map(([key, text]) => h('option', { value: key, selected: key === param('min') }, text)));
+  const live = h('input', { type: 'checkbox', checked: true });
   const polls = h('label', { class: 'check' }, live, 'Live');
-  const shown = h('span', { class: 'muted count' });
+  const shown = h('span', { class: 'muted count' }, 'Loading spans \u2026');
   const together = button('Flame graph of these', () => { location.href = link('', { query: listed(data.spans).query }); });
   const conditions = h('div', { class: 'chips conditions', hidden: true });
   const rows = h('tbody');
@@ -81,7 +74,7 @@ export function spansView() {
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
-  const share = h('div', { class: 'actions' }, downloads('profile', '', { query: '.cpu{}', ...range() }, () => link('', params)));
+  const share = h('div', { class: 'actions' }, downloads('profile', '', { query: '.cpu{}', ...range() }, () => link('', pageParams())));
 
   table.addEventListener('keydown', (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
@@ -103,9 +96,8 @@ export function spansView() {
     const add = (s) => {
       // A span below another one may match the conditions itself, too.
       if (byKey.has(s.profileId)) return;
-      const row = spanRow(s, { many, ranged: data.ranged, toggle: folded.toggle(s), attributes: of.get(s.profileId) });
+      const row = spanRow(s, { many, ranged: data.ranged, toggle: folded.toggle(s), attributes: of.get(s.profileId), now, most });
       row.setAttribute('data-key', s.profileId);
-      tell(row, s, now, most);
       byKey.set(s.profileId, row);
     };
     for (const s of spans) {
@@ -126,15 +118,14 @@ export function spansView() {
     // A ranged source has no wall times and no errors.
     for (const control of [slow, failed, least]) control.hidden = Boolean(data.ranged);
     head.textContent = data.ranged ? 'Profiled' : 'Ended';
-    note.hidden = !data.note;
-    note.textContent = data.note ? sentence(data.note) : '';
+    showNote(note, data.note);
     together.hidden = n === 0;
     together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
     table.hidden = spans.length === 0;
     empty.hidden = spans.length > 0;
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
-    conditionChips(conditions, params, () => set('format', ''));
-    aside.update(data, (params.get('filter') ?? '').toLowerCase());
+    conditionChips(conditions, reload);
+    aside.update(data, param('filter').toLowerCase());
     sums.update(data, '');
     whole.hidden = data.process.length === 0;
     refill(whole, data.process.flatMap((p, i) => [
@@ -143,7 +134,7 @@ export function spansView() {
   }
 
   function whyEmpty() {
-    if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some((k) => params.get(k))) {
+    if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param)) {
       return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: link('') }, 'Show them without conditions.'))];
     }
     if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Enter the id of a span above, or choose a profile of a whole service.')];
@@ -159,42 +150,27 @@ export function spansView() {
   }
 
   const list = h('section', { 'aria-label': 'Spans' },
-    h('div', { class: 'tools' }, box, orders, failed, least, polls, h('span', { class: 'grow' }), shown, together),
+    h('div', { class: 'tools' }, !isFrozen && [box, orders, failed, least, polls], h('span', { class: 'grow' }), shown, !isFrozen && together),
     conditions, note, whole, table, empty, more, share);
   const above = h('div');
   const below = h('div', null, checked.element);
-  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, sums.element)), below);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, !isFrozen && sums.element)), below);
   return {
     element,
-    // busy marks rows of other conditions than the ones above them.
-    busy(now) {
-      const old = now && asking !== answered;
-      list.setAttribute('aria-busy', String(old));
-      list.classList.toggle('old', old);
-      if (now && !data) shown.textContent = 'Loading spans \u2026';
-    },
-    attach(load) { reload = load; },
-    poll: () => on && !data?.fixed,
+    list,
+    paused: () => !live.checked,
     address() {
-      const p = new URLSearchParams(params);
+      const p = pageParams();
       p.set('format', 'json');
       p.set('limit', limit());
-      asking = `${p}`;
-      // The server need not send the same again.
-      return data && answered === asking ? `./?${p}&since=${data.generation}` : `./?${p}`;
+      return `./?${p}`;
     },
     update(answer) {
       checked.update(answer.status?.selfCheck);
       // A finding stands above the list.
       const place = checked.wrong() ? above : below;
       if (checked.element.parentNode !== place) place.append(checked.element);
-      if (answer.unchanged) {
-        data.status = answer.status;
-        render();
-        return;
-      }
       data = answer;
-      answered = asking;
       document.title = `${data.services ? `${data.services.length} services \u00b7 ` : data.service ? `${data.service} \u00b7 ` : ''}spanprof`;
       render();
       const about = JSON.stringify([data.stats.windowsReceived, data.work, data.workNote]);
@@ -205,8 +181,8 @@ export function spansView() {
   };
 }
 
-// understood returns the meaning of a text: {href} for a page, or {list} for conditions; null for
-// a part of names, errors and attributes. A line of a log may have ids.
+// understood returns {href} for a page, {list} for conditions, or null for a part of names. A line
+// of a log may have ids.
 export function understood(text) {
   const span = /\b[0-9a-f]{16}\b/i.exec(text)?.[0];
   const trace = /\b[0-9a-f]{32}\b/i.exec(text)?.[0];
@@ -217,8 +193,7 @@ export function understood(text) {
   return null;
 }
 
-// findBox is the one box: its text filters the list at once, Enter also takes ids, a query and
-// key=value. conditions is called with {key: value}, and whether they replace all others.
+// findBox is the one box. conditions is called with {key: value}, and whether others are dropped.
 function findBox({ filter, conditions, live }) {
   let typing;
   const find = () => {
@@ -247,22 +222,13 @@ function findBox({ filter, conditions, live }) {
   return input;
 }
 
-// listed returns the query for the profile of all spans with samples, as many as fit into a query.
-// It is CPU time, or wall time if they only waited.
+// listed returns the query of the spans with samples: by CPU time, or by wall time if they only
+// waited. Requests include the work below them: their traces are listed.
 export function listed(spans) {
   const having = (samples) => spans.filter((s) => s.samplesHeld > 0 && s[samples] > 0).map((s) => s.profileId.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  // Requests include the work below them: they are listed by their traces.
-  if (spans.some((s) => s.below > 0)) {
-    const traces = [...new Set(spans.map((s) => s.traceId).filter(Boolean))];
-    const some = traces.slice(0, Math.floor(LONGEST / 33));
-    return { n: some.length, all: traces.length, query: `.cpu{trace_id=~${JSON.stringify(some.join('|'))}}` };
-  }
-  const cpu = having('cpuSamples');
-  const ids = cpu.length ? cpu : having('wallSamples');
-  const bytes = new TextEncoder();
-  let room = LONGEST;
-  // In quotes, a backslash takes two bytes.
-  const cut = ids.findIndex((id) => (room -= bytes.encode(JSON.stringify(id)).length - 1) < 0);
-  const some = cut < 0 ? ids : ids.slice(0, cut);
-  return { n: some.length, all: ids.length, query: `.${cpu.length ? 'cpu' : 'wall'}{profile_id=~${JSON.stringify(some.join('|'))}}` };
+  const traces = spans.some((s) => s.below > 0) && [...new Set(spans.map((s) => s.traceId).filter(Boolean))];
+  const cpu = traces || having('cpuSamples');
+  const ids = traces || cpu.length ? cpu : having('wallSamples');
+  const some = ids.slice(0, TOGETHER);
+  return { n: some.length, all: ids.length, query: `.${traces || cpu.length ? 'cpu' : 'wall'}{${traces ? 'trace_id' : 'profile_id'}=~${JSON.stringify(some.join('|'))}}` };
 }

@@ -9,21 +9,18 @@ const alert = document.getElementById('alert');
 // closes is when the open window ends, by this machine's clock; 0 if there is none.
 let closes = 0;
 let message = '';
-// since is the time of the last answer, 0 before the first. gone is the message while the server
-// does not answer.
+// since is the time of the last answer or 0, gone the message while the server does not answer.
 let since = 0;
 let gone = '';
 let load = () => {};
 // The header has its parts before the first answer, so that they do not move.
 const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }));
 const flush = flushButton(() => load());
-flush.hidden = true;
 document.getElementById('status').append(pill, flush);
 
-pill.hidden = isFrozen;
+pill.hidden = flush.hidden = isFrozen;
 setInterval(tick, 1000);
-// An error stays until the next click. capture runs before the button's own listener, which
-// may show a new one.
+// An error stays until the next click. The button's own listener, which runs later, may show a new one.
 addEventListener('click', () => { alert.hidden = true; }, { capture: true });
 
 // showStatus shows what the profiler does. refresh is called after a flush.
@@ -62,6 +59,15 @@ export function arrival() {
   return el;
 }
 
+// earlierTag marks what an earlier process has left in a directory.
+export function earlierTag(p) {
+  if (!p.started) {
+    return h('span', { class: 'tag earlier', title: 'of one of the earlier processes that are too many to tell apart' }, 'earlier process');
+  }
+  const of = [`started ${new Date(p.started).toISOString()}`, p.pid && `pid ${p.pid}`, p.version && `version ${p.version}`].filter(Boolean).join(', ');
+  return h('span', { class: 'tag earlier', title: `of an earlier process: ${of}` }, 'earlier process');
+}
+
 function tick() {
   for (const el of document.querySelectorAll('[data-left]')) write(el);
 }
@@ -98,8 +104,7 @@ export function flushButton(refresh) {
   return b;
 }
 
-// selfCheck shows what was checked of the provider, the labels, the profiler and the store.
-// It is open while something is wrong, until the user closes it.
+// selfCheck lists the findings. It opens when a check fails, and the user may close it.
 export function selfCheck() {
   const verdict = h('span');
   const list = h('ul');

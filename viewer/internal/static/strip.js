@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, get, link, range, times as sideTimes } from './api.js';
-import { stripColour, theme } from './colours.js';
-import { button, follow, followSize, h, linkButton, refill } from './dom.js';
-import { clock, duration, sentence, value } from './format.js';
+import { button, follow, followSize, h, linkButton, placeTip, refill, swatch } from './dom.js';
+import { capital, clock, duration, sentence, stripColour, theme, value } from './format.js';
 
 const HEIGHT = 64;
 // AXIS is the room for times below the bars.
@@ -26,7 +25,6 @@ export function strip(query) {
   let anchor = null;
   let held = null; // the range to compare with
   let turn = 0;
-  let missed = null; // what was to be loaded while there was a selection
   const limit = pageRange();
 
   const total = (b) => b.rest + b.values.reduce((a, v) => a + v, 0);
@@ -45,8 +43,7 @@ export function strip(query) {
     canvas.height = Math.round((HEIGHT + AXIS) * ratio);
     const c = canvas.getContext('2d');
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    // A window that was cut short has too few samples for a rate. A value that describes
-    // a moment does not depend on the length of its window.
+    // A short window has too few samples for a rate. A moment, as heap in use, does not depend on it.
     const lengths = data.buckets.map((b) => b.durationNs).sort((a, b) => a - b);
     const rate = (v, b) => (data.momentary ? v : v / Math.max(1, b.durationNs, lengths[lengths.length >> 1] / 2));
     const most = Math.max(Number.MIN_VALUE, ...data.buckets.map((b) => rate(total(b), b)));
@@ -113,7 +110,6 @@ export function strip(query) {
     selection = held = anchor = null;
     choose();
     paint();
-    if (missed) load(...missed).catch(() => {}); // What is shown stays.
   }
 
   const at = (e) => {
@@ -139,9 +135,7 @@ export function strip(query) {
     tip.hidden = e.pointerType === 'touch';
     const rows = [...data.names.map((n, k) => [n, b.values[k]]), ['other work', b.rest]].filter(([, v]) => v > 0);
     tip.replaceChildren(h('b', null, `${clock(b.start)}  ${value(total(b), data.unit)}`), ...rows.map(([n, v]) => h('div', null, `${value(v, data.unit)}  ${n}`)));
-    const box = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(e.clientX + 14, innerWidth - box.width - 8))}px`;
-    tip.style.top = `${Math.min(e.clientY + 18, innerHeight - box.height - 8)}px`;
+    placeTip(tip, e.clientX, e.clientY);
   });
   const done = () => { if (anchor != null) { anchor = null; choose(); } };
   canvas.addEventListener('pointerup', done);
@@ -160,16 +154,13 @@ export function strip(query) {
     choose();
     paint();
   });
-  for (const kind of ['theme', 'beforeprint', 'afterprint']) follow(element, kind, () => { if (data) { paint(); key(); } });
+  follow(element, 'theme', () => paint());
+  followSize(canvas, () => paint());
 
   function key() {
-    const { dark } = theme();
     const rest = data.buckets.some((b) => b.rest > 0);
-    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, data.names.length ? 'other work' : 'all work']] : [])].map(([i, name]) => {
-      const dot = h('i');
-      dot.style.background = stripColour(i, dark);
-      return h('span', { class: 'chip', title: name }, dot, h('span', { class: 'cut' }, name));
-    }));
+    legend.replaceChildren(...[...data.names.entries(), ...(rest ? [[-1, data.names.length ? 'other work' : 'all work']] : [])].map(([i, name]) =>
+      h('span', { class: 'chip', title: name }, swatch((dark) => stripColour(i, dark)), h('span', { class: 'cut' }, name))));
   }
 
   function showPresets() {
@@ -180,17 +171,14 @@ export function strip(query) {
       p.note && h('span', { class: 'muted', 'data-key': `note ${p.name}` }, p.left ? `(${p.note})` : sentence(p.note))].filter(Boolean))]);
   }
 
-  // load fetches the time line of the page's work. The user's selection stays. load fails if the
-  // server does not answer; a refused time line is hidden.
+  // load fetches the time line of the page's work. It fails if the server does not answer, and while
+  // the user has a selection, which stays. A refused time line is hidden.
   async function load(ranged, work = query, aside = '') {
-    missed = selection || held ? [ranged, work, aside] : null;
-    if (missed) return;
     query = work;
     const mine = ++turn;
     let answer;
     try {
-      // Ask for all of it, and mark the page's range. What is ranged cannot be
-      // looked through as a whole: ask for the page's range.
+      // The whole time line, with the range of the page marked. A ranged source has only its range.
       answer = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
     } catch (err) {
       if (mine !== turn) return;
@@ -199,11 +187,7 @@ export function strip(query) {
       return;
     }
     if (mine !== turn) return;
-    // The user may have begun a selection meanwhile, of what was shown.
-    if (selection || held) {
-      missed = [ranged, work, aside];
-      return;
-    }
+    if (selection || held) throw new Error('selected');
     data = answer;
     note.hidden = !aside;
     note.textContent = `(${aside})`;
@@ -211,11 +195,10 @@ export function strip(query) {
     element.hidden = !shown && !data.presets?.length;
     canvas.hidden = !shown;
     if (element.hidden) return;
-    title.textContent = `${data.measure[0].toUpperCase()}${data.measure.slice(1)} over time`;
+    title.textContent = `${capital(data.measure)} over time`;
     key();
     showPresets();
     paint();
-    followSize(canvas, paint);
   }
   return { element, load };
 }
@@ -225,18 +208,13 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const STEPS = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * SECOND, n * MINUTE]).concat([1, 2, 3, 6, 12, 24, 48, 168].map((n) => n * HOUR)).sort((a, b) => a - b);
 
-// ticks returns the times of an axis: round ones of this machine's clock, as many as have room.
+// ticks returns round times of the clock, as many as have room. An hour off after the clock changed.
 export function ticks(from, until, width) {
   const most = Math.max(2, width / 90);
   const step = STEPS.find((s) => (until - from) / s <= most) ?? STEPS.at(-1) * Math.ceil((until - from) / STEPS.at(-1) / most);
-  const zone = (t) => new Date(t).getTimezoneOffset() * MINUTE;
-  const first = Math.ceil((from - zone(from)) / step) * step;
+  const zone = new Date(from).getTimezoneOffset() * MINUTE;
   const list = [];
-  for (let local = first; ; local += step) {
-    // The zone depends on the time: summer time may begin or end on the axis.
-    const at = local + zone(local + zone(from));
-    if (at > until) break;
-    if (at < from || at <= list.at(-1)?.at) continue;
+  for (let at = Math.ceil((from - zone) / step) * step + zone; at <= until; at += step) {
     const date = new Date(at);
     const midnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0;
     list.push({ at, text: step >= 24 * HOUR || midnight && until - from > HOUR ? date.toLocaleDateString('sv').slice(5) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step < MINUTE && { second: '2-digit' }) }) });
@@ -244,8 +222,7 @@ export function ticks(from, until, width) {
   return list;
 }
 
-// pageRange returns the page's range, if its address has it in milliseconds, as the links of
-// a strip do.
+// pageRange returns the range of the page's address in milliseconds, as links of a strip have it.
 function pageRange() {
   const { from, until } = range();
   const ms = (text, open) => (/^\d{12,14}$/.test(text ?? '') ? Number(text) : open);

@@ -54,11 +54,14 @@ func TestTexts(t *testing.T) {
 
 var (
 	// notText precedes names of classes, selectors, fonts, keys and headers.
-	notText = regexp.MustCompile(`(class|className|role|type|rel|target|FONT|font|name|method|cls|dataset\.\w+)\s*[:=]\s*$|[?:] ?$^|(querySelector|querySelectorAll|closest|addEventListener|getPropertyValue|getContext|matchMedia|toLocale\w+|get|has|set|delete|go|remember|case|===|!==|startsWith|endsWith|createElement|setAttribute|append|h|link|matches)\s*\(?\s*$`)
-	// words begin with a capital, or are several.
-	words  = regexp.MustCompile(`^[A-Z][a-z]+( .*|[.:]?)$|[a-z]{2,},? [a-z(]`)
+	notText = regexp.MustCompile(`(class|className|role|type|rel|target|FONT|font|name|method|cls|'data-key'|dataset\.\w+)\s*[:=]\s*$|(class|font)\b[^,{}]*\? $|(===|!==) $|\b(querySelector|querySelectorAll|closest|addEventListener|getPropertyValue|getContext|matchMedia|toLocale\w+|get|has|set|delete|go|remember|case|startsWith|endsWith|createElement|setAttribute|append|h|link|matches)\s*\(?\s*$`)
+	// words begin with a capital, or are several, or stand beside a value.
+	words = regexp.MustCompile(`^[(←]? ?[A-Z][a-z]+( .*|[.:]?)$|[a-z]{2,},? [a-z(]|^\([a-z]+\)$|(^|[ (])[a-z]{2,}:? •|• [a-z]+( |$)`)
+	// child precedes a text of an element.
+	child  = regexp.MustCompile(`(\bnull|\}), $`)
+	letter = regexp.MustCompile(`[a-z]{2}`)
 	styled = regexp.MustCompile(`^[a-z-]+( [a-z-]+)*$`)
-	escape = strings.NewReplacer(`\u2026`, "…", `\u2013`, "–", `\u2019`, "’", `\u201c`, "“", `\u201d`, "”", `\u00b1`, "±", `\u00b7`, "·", `\u2190`, "←", `\u2265`, "≥", `\'`, "'", `\n`, " ")
+	escape = strings.NewReplacer(`\u2026`, "…", `\u2013`, "–", `\u2019`, "’", `\u201c`, "“", `\u201d`, "”", `\u00b1`, "±", `\u00b7`, "·", `\u2190`, "←", `\u2192`, "→", `\u2265`, "≥", `\'`, "'", `\n`, " ")
 )
 
 // scriptTexts adds the texts of a script. Values in templates are a dot.
@@ -90,7 +93,9 @@ func scriptTexts(src string, found map[string]bool) {
 			isImport := strings.HasPrefix(plain, "./") || strings.Contains(plain, "px ")
 			before := src[max(0, start-60):start]
 			isClass := styled.MatchString(plain) && strings.Contains(src[max(0, start-90):start], "class")
-			if words.MatchString(plain) && !isImport && !isClass && !notText.MatchString(before[strings.LastIndexByte(before, '\n')+1:]) {
+			before = before[strings.LastIndexByte(before, '\n')+1:]
+			isText := words.MatchString(plain) && !isClass && !notText.MatchString(before)
+			if !isImport && (isText || child.MatchString(before) && letter.MatchString(plain)) {
 				found[plain] = true
 			}
 		}

@@ -82,6 +82,8 @@ class FakeNode {
 
   addEventListener(kind, f) { (this.listeners[kind] ??= []).push(f); }
 
+  dispatchEvent(event) { for (const f of this.listeners[event.type] ?? []) f(event); }
+
   get textContent() { return this.nodeName === '#text' ? this.data : this.childNodes.map((c) => c.textContent).join(''); }
 
   set textContent(text) { this.replaceChildren(text); }

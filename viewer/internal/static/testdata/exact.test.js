@@ -6,7 +6,7 @@ import test from 'node:test';
 import { install } from './dom.js';
 
 install();
-const { did, exactView, frame } = await import('../exact.js');
+const { did, exactView, frame } = await import('../trace.js');
 globalThis.location = { search: '?from=5&view=time' };
 
 const x = {

@@ -7,7 +7,7 @@ import { install } from './dom.js';
 
 install();
 const { listed, understood } = await import('../spans.js');
-const { differing, restRow, spanRow, unfolding } = await import('../spanrow.js');
+const { differing, restRow, spanRow, unfolding } = await import('../span.js');
 const { h } = await import('../dom.js');
 
 test('a text is an id, a query, an attribute, or a part of a name', () => {
@@ -34,7 +34,7 @@ test('the graph of a list has its traces, or its spans with samples', () => {
 const s = { profileId: 'a', name: 'GET /', start: '2026-01-02T03:04:05.000Z', durationNs: 1e9, complete: true, coverage: 'whole', cpuNs: 0, cpuInclusiveNs: 0, cpuSamples: 0 };
 
 test('a row: its dot, its error, and the place of its link', () => {
-  const row = (more, toggle = null) => spanRow({ ...s, ...more }, { toggle });
+  const row = (more, toggle = null) => spanRow({ ...s, ...more }, { toggle, now: 0, most: 1 });
   assert.equal(row({}).querySelector('.dot').getAttribute('title'), null);
   assert.ok(row({ samplesHeld: 1 }).querySelector('.full'));
   // Updates keep elements by their places: a link that moved would lose the focus.
@@ -42,6 +42,7 @@ test('a row: its dot, its error, and the place of its link', () => {
   assert.equal(place(row({})), place(row({}, h('button'))));
   assert.equal(row({ err: true, status: 'card \u202edeclined' }).querySelector('.failed').textContent, 'card \ufffddeclined');
   assert.equal(row({ err: true, status: '' }).querySelector('.failed'), null);
+  assert.deepEqual([row({ kind: 'client' }).querySelector('.kind').textContent, row({}).querySelector('.kind')], ['client', null]);
 });
 
 const span = (profileId, parentId, start) => ({ profileId, parentId, start: `2026-01-02T03:04:05.${start}Z` });
