@@ -200,7 +200,7 @@ func TestAnswersOverAFile(t *testing.T) {
 		byID("none"):                   `nothing here has the id "none"`,
 		`.cpu{tenant="x"}`:             "no cpu profile covers this time",
 		".inuse_space":                 "no heap profile covers this time: heap in use is measured where the profiler's kinds name it",
-		`.inuse_space{profile_id="a"}`: "heap profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process",
+		`.inuse_space{profile_id="a"}`: "heap profiles carry no labels except span_name (golang/go#23458): remove other labels from the {...} filter",
 	} {
 		a = answer.Profile{}
 		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)

@@ -69,7 +69,7 @@ func main() {
 	mux.Handle("/debug/pprof/", profhttp.Handler(profiling.Profiler())) // for spanprof record and other scrapers
 	mux.Handle("/{$}", http.RedirectHandler("/debug/spanprof/", http.StatusFound))
 	for path, handle := range map[string]http.HandlerFunc{"/search": files.search, "/archive": files.archive, "/slow": files.slow} {
-		mux.Handle(path, otelhttp.NewHandler(withQuery(handle), "GET "+path, otelhttp.WithTracerProvider(tp)))
+		mux.Handle(path, otelhttp.NewHandler(spanprof.Handler(withQuery(handle)), "GET "+path, otelhttp.WithTracerProvider(tp)))
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = server.Serve(listener) }()

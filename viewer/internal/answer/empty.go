@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -38,7 +39,10 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	id, single := q.SpanID()
 	switch {
 	case !q.Type.Labelled() && q.filtersWork():
-		return fmt.Sprintf("%s profiles carry no labels (golang/go#23458), so label filters match nothing: remove the {...} filter for the whole process", kind)
+		if _, named := q.Value(labelkey.SpanName); named {
+			return fmt.Sprintf("%s profiles have names only for work under spanprof.Handler or spanprof.Do (golang/go#23458), and allocations appear after a garbage collection", kind)
+		}
+		return fmt.Sprintf("%s profiles carry no labels except span_name (golang/go#23458): remove other labels from the {...} filter", kind)
 	case kind == exporter.KindHost && a.Windows == 0:
 		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
 	case kind != exporter.KindCPU && a.Windows == 0:

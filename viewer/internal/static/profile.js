@@ -55,8 +55,18 @@ function head(data, refresh) {
 
 // tail is why the slow spans of a name are slow. It takes a query for each of some 30 spans.
 function tail(name) {
-  const element = h('p', { class: 'tail' });
-  get(link('about', { name, ...range() })).then((about) => element.replaceChildren(about.tail.sentence)).catch(() => {}); // The page itself shows an error.
+  const element = h('div', { class: 'tail' });
+  get(link('about', { name, ...range() })).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
+    const rows = [
+      ...differences.map((d) => [`${d.ns < 0 ? '\u2212' : '+'}${duration(Math.abs(d.ns))} \u00b1 ${duration(d.errorNs)}`, d.part]),
+      ...values.map((v) => [`${percent(v.slow)} against ${percent(v.median)}`, `have ${v.key}=${v.value}`]),
+    ];
+    element.replaceChildren(...[
+      h('p', null, text),
+      rows.length && h('details', null, h('summary', null, `${count(slow, 'slow span')} against ${count(median, 'median one')}`),
+        h('div', { class: 'scroll' }, h('table', null, h('tbody', null, rows.map(([n, of]) => h('tr', null, h('td', { class: 'num' }, n), h('td', null, of))))))),
+    ].filter(Boolean));
+  }).catch(() => {}); // The page itself shows an error.
   return element;
 }
 
