@@ -30,31 +30,26 @@ const (
 // counterTexts have the metric's attribute, "" if there is no metric, and the text of the page.
 var counterTexts = [counters]struct{ outcome, text string }{
 	slowSpans:  {"", "slow spans"},
-	stored:     {"stored", "slow spans with exact times"},
-	unrecorded: {"not_recorded", "slow spans while recording was off"},
-	missed:     {"missed", "slow spans missing in the recording read"},
-	readings:   {"read", "recordings read"},
-	failures:   {"lost", "recordings lost"},
+	stored:     {"span_stored", "slow spans with exact times"},
+	unrecorded: {"span_not_recorded", "slow spans while recording was off"},
+	missed:     {"span_missed", "slow spans missing in the recording read"},
+	readings:   {"recording_read", "recordings read"},
+	failures:   {"recording_lost", "recordings lost"},
 }
 
 // accounts are the values of the counters, here and as metrics.
 type accounts struct {
-	values            [counters]atomic.Uint64
-	spans, recordings metric.Int64Counter
-	sets              [counters]metric.MeasurementOption
+	values [counters]atomic.Uint64
+	metric metric.Int64Counter
+	sets   [counters]metric.MeasurementOption
 }
 
 func newAccounts(p metric.MeterProvider) (*accounts, error) {
-	meter := p.Meter("github.com/spanprof/spanprof/exectrace")
-	spans, err := meter.Int64Counter("spanprof.exectrace.span", metric.WithUnit("{span}"), metric.WithDescription("Slow spans by outcome."))
+	m, err := p.Meter("github.com/spanprof/spanprof/exectrace").Int64Counter("spanprof.exectrace", metric.WithUnit("1"), metric.WithDescription("Slow spans, and recordings of the flight recorder, by outcome."))
 	if err != nil {
 		return nil, fmt.Errorf("exectrace: metrics: %w", err)
 	}
-	recordings, err := meter.Int64Counter("spanprof.exectrace.recording", metric.WithUnit("{recording}"), metric.WithDescription("Recordings of the flight recorder by outcome."))
-	if err != nil {
-		return nil, fmt.Errorf("exectrace: metrics: %w", err)
-	}
-	a := &accounts{spans: spans, recordings: recordings}
+	a := &accounts{metric: m}
 	for c := stored; c < counters; c++ {
 		a.sets[c] = metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", counterTexts[c].outcome)))
 	}
@@ -66,11 +61,8 @@ func (a *accounts) count(c counter, n int) {
 		return
 	}
 	a.values[c].Add(uint64(n))
-	switch ctx := context.Background(); { // of no span
-	case c >= readings:
-		a.recordings.Add(ctx, int64(n), a.sets[c])
-	case c >= stored:
-		a.spans.Add(ctx, int64(n), a.sets[c])
+	if c >= stored {
+		a.metric.Add(context.Background(), int64(n), a.sets[c]) // of no span
 	}
 }
 

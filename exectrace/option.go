@@ -102,8 +102,7 @@ func WithOptIn() Option {
 }
 
 // WithMeterProvider sets the destination of metrics, by default the global MeterProvider. The
-// values of Recorder.Counters are spanprof.exectrace.span in {span} and
-// spanprof.exectrace.recording in {recording}, by attribute outcome.
+// values of Recorder.Counters are the counter spanprof.exectrace, by attribute outcome.
 func WithMeterProvider(m metric.MeterProvider) Option {
 	return optionFunc(func(c config) config {
 		c.meterProvider = m

@@ -38,23 +38,6 @@ func (b *recording) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// receive adds new slow spans to the waiting ones. No recording has the longest: they get the
-// reason in the place of times.
-func (r *Recorder) receive() {
-	spans, overflow := r.inbox.take()
-	r.count(missed, overflow)
-	for _, s := range spans {
-		if s.duration > r.config.window {
-			r.miss(s, fmt.Sprintf("it began before the recording of %v: WithWindow sets its length", r.config.window))
-			continue
-		}
-		var full bool
-		if r.waiting, full = addSlowest(r.waiting, s); full {
-			r.count(missed, 1)
-		}
-	}
-}
-
 // spanTimes is the JSON of a span in the store.
 type spanTimes struct {
 	Format string    `json:"format"`
@@ -68,8 +51,8 @@ var errStopped = errors.New("exectrace: the recorder was shut down")
 
 // read gives the store the exact times of the waiting spans, and counts each.
 func (r *Recorder) read(data *bytes.Buffer, now time.Time) (err error) {
-	spans := r.waiting
-	r.waiting = nil
+	spans, overflow := r.inbox.take()
+	r.count(missed, overflow)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("exectrace: %w: %v", timeline.ErrPanic, p)
@@ -100,7 +83,7 @@ func (r *Recorder) read(data *bytes.Buffer, now time.Time) (err error) {
 		s := spans[0]
 		exact := found[s.id]
 		switch {
-		case exact != nil && !(a.Cut && exact.Open):
+		case exact != nil && (!a.Cut || !exact.Open):
 			outcome := missed
 			if r.give(s.id, spanTimes{Format: a.Format, Start: a.Start.Add(exact.Start), Span: *exact}) {
 				outcome = stored

@@ -76,10 +76,9 @@ type Recorder struct {
 	// Fields of run.
 	flight   flight
 	budget   *budget
-	waiting  []slowSpan // for a reading
-	next     time.Time  // of the next step
-	nextRead time.Time  // no reading before
-	cause    error      // of a pause, nil while it records
+	next     time.Time // of the next step
+	nextRead time.Time // no reading before
+	cause    error     // of a pause, nil while it records
 }
 
 // Start turns the process's flight recorder on. After the end of a slow local root of tp it reads
@@ -214,9 +213,8 @@ func (r *Recorder) begin(now time.Time) {
 // pause turns the flight recorder off for a time, and drops the slow spans that wait.
 func (r *Recorder) pause(now time.Time, err error, length time.Duration) {
 	if r.cause == nil {
-		r.count(unrecorded, r.inbox.open(false)+len(r.waiting))
+		r.count(unrecorded, r.inbox.open(false))
 		r.reporter.Report(err)
-		r.waiting = nil
 	}
 	until := now.Add(length)
 	r.cause, r.next = err, until
@@ -228,7 +226,7 @@ func (r *Recorder) pause(now time.Time, err error, length time.Duration) {
 
 // end turns the flight recorder off for good.
 func (r *Recorder) end() {
-	r.count(unrecorded, r.inbox.open(false)+len(r.waiting))
+	r.count(unrecorded, r.inbox.open(false))
 	for !r.flight.stop() {
 		r.set(false, ErrForeignTrace, time.Time{})
 		<-time.After(10 * time.Millisecond)
@@ -240,11 +238,11 @@ func (r *Recorder) end() {
 // pauses if there would be no money for the next reading.
 func (r *Recorder) look(now time.Time) {
 	r.steps.doubtful(now) // notice each step of the clock
-	r.receive()
-	data := recording{most: r.config.maxBytes(), keep: len(r.waiting) > 0}
-	from := time.Now()
+	since, waits := r.inbox.waits(r.config.window)
+	due := waits && !now.Before(r.nextRead) && now.Sub(since) >= gather
+	data := recording{most: r.config.maxBytes(), keep: due}
 	err := r.flight.write(&data)
-	now = now.Add(time.Since(from))
+	now = time.Now() // the runtime may take long
 	goroutines := runtime.NumGoroutine()
 	r.next = now.Add(r.budget.nextLook(goroutines))
 	if err != nil {
@@ -254,15 +252,21 @@ func (r *Recorder) look(now time.Time) {
 	}
 	r.budget.look(now, data.n, goroutines)
 	lasts := data.n <= data.most && r.budget.lasts(r.nextRead.Sub(now))
-	due := len(r.waiting) > 0 && !now.Before(r.nextRead) && now.Sub(r.waiting[0].ended) >= gather
-	if data.n <= data.most && len(r.waiting) > 0 && (due || !lasts) && r.budget.pay(now, r.budget.readCost(), 0) {
+	if waits && !due && !lasts { // the last moment
+		data = recording{most: data.most, keep: true}
+		due = r.flight.write(&data) == nil
+	}
+	if due && data.n <= data.most && r.budget.pay(now, r.budget.readCost(), 0) {
 		if r.flight.interrupted() {
 			r.next = now
 			return
 		}
 		r.nextRead = now.Add(readApart)
 		err := r.read(&data.Buffer, now)
-		now = now.Add(time.Since(from))
+		now = time.Now()
+		if errors.Is(err, errStopped) {
+			return
+		}
 		if err != nil {
 			r.count(failures, 1)
 			pause := time.Duration(0)

@@ -55,8 +55,7 @@ type Span struct {
 // Part is a part of a span's time.
 //
 // A State is "running", "gc assist" or "gc sweep" (both run for the garbage collector). It is
-// "runnable" (ready, without a thread) or "gc stop" (ready while the world is stopped). Waits
-// are:
+// "runnable" if it is ready, without a thread. Waits are:
 //
 //	mutex rwmutex channel select cond waitgroup semaphore network
 //	syscall cgo sleep gc wait other wait
@@ -72,7 +71,7 @@ type Part struct {
 type Goroutine struct {
 	ID       int64  `json:"id"`
 	Function string `json:"function,omitempty"` // its first function, "" if unknown
-	// Child is the child span with most of its time. It is "" for the local root.
+	// Child is the innermost span of its longest time in one state, "" for the local root.
 	Child string        `json:"child,omitempty"`
 	Start time.Duration `json:"startNs"` // since the span's start
 	End   time.Duration `json:"endNs"`

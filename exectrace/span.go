@@ -86,7 +86,7 @@ func (a *spanAnalysis) goroutine(index int32) {
 	g := &a.t.Goroutines[index]
 	first := index == a.span.Goroutine
 	var sums [timeline.States]int64
-	when, inSpan := newIntervals(a.span), map[int32]int64{}
+	when, longest := newIntervals(a.span), int64(0)
 	out := Goroutine{ID: g.ID, Function: g.Function, Start: -1}
 	at := a.span.Start // all time before is assigned
 	a.t.Pieces(index, a.span.Start, a.span.End, func(p timeline.Piece) bool {
@@ -115,7 +115,9 @@ func (a *spanAnalysis) goroutine(index int32) {
 			out.Start = duration(p.Start - a.span.Start)
 		}
 		out.End = duration(p.End - a.span.Start)
-		inSpan[p.Span] += p.End - p.Start
+		if d := p.End - p.Start; d > longest && !first {
+			longest, out.Child = d, childName(a.t, p.Span, a.root)
+		}
 		sums[p.State] += p.End - p.Start
 		when.add(&p)
 		if p.State.Waits() {
@@ -143,9 +145,6 @@ func (a *spanAnalysis) goroutine(index int32) {
 	out.Start = max(out.Start, 0)
 	out.States = stateSums(&sums)
 	out.Intervals = when.done()
-	if !first {
-		out.Child = a.mostly(inSpan)
-	}
 	a.out.Goroutines = append(a.out.Goroutines, out)
 }
 
@@ -181,24 +180,6 @@ func (a *spanAnalysis) hole(reason string, from, to int64) {
 		}
 	}
 	a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: start, Duration: length})
-}
-
-// mostly returns the name of the root's child with most of the time, "" for the root.
-func (a *spanAnalysis) mostly(inSpan map[int32]int64) string {
-	sums := map[int32]int64{}
-	for span, sum := range inSpan {
-		for span != a.root && a.t.Spans[span].Parent != a.root && a.t.Spans[span].Parent != timeline.None {
-			span = a.t.Spans[span].Parent
-		}
-		sums[span] += sum
-	}
-	most := a.root
-	for span, sum := range sums {
-		if sum > sums[most] || sum == sums[most] && span < most {
-			most = span
-		}
-	}
-	return childName(a.t, most, a.root)
 }
 
 // childName returns the name of a span, "" for its local root.

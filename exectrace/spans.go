@@ -5,6 +5,7 @@ package exectrace
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,12 +30,24 @@ type slowSpan struct {
 	duration       time.Duration
 }
 
-// inbox has the slow spans since the last look. It is safe for concurrent use.
+// inbox has the slow spans since the last reading. It is safe for concurrent use.
 type inbox struct {
 	mu       sync.Mutex
 	isOpen   bool // while it is recording
 	spans    []slowSpan
 	overflow int
+}
+
+// waits reports whether a recording of a length can have a waiting span, and the end of the
+// first.
+func (b *inbox) waits(window time.Duration) (since time.Time, waits bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.spans, func(s slowSpan) bool { return s.duration <= window })
+	if i < 0 {
+		return time.Time{}, false
+	}
+	return b.spans[i].ended, true
 }
 
 // open opens or closes the inbox, and returns the number of spans dropped.
@@ -46,15 +59,22 @@ func (b *inbox) open(is bool) (dropped int) {
 	return dropped
 }
 
-// add returns false if the inbox is closed. It keeps the slowest spans.
+// add returns false if the inbox is closed. A full one drops its quickest span.
 func (b *inbox) add(s slowSpan) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.isOpen {
 		return false
 	}
-	var full bool
-	if b.spans, full = addSlowest(b.spans, s); full {
+	b.spans = append(b.spans, s)
+	if len(b.spans) > maxWaiting {
+		quickest := 0
+		for i := range b.spans {
+			if b.spans[i].duration < b.spans[quickest].duration {
+				quickest = i
+			}
+		}
+		b.spans = slices.Delete(b.spans, quickest, quickest+1)
 		b.overflow++
 	}
 	return true
@@ -66,24 +86,6 @@ func (b *inbox) take() (spans []slowSpan, overflow int) {
 	spans, overflow = b.spans, b.overflow
 	b.spans, b.overflow = nil, 0
 	return spans, overflow
-}
-
-// addSlowest adds a span to a list. A full list drops its quickest span.
-func addSlowest(list []slowSpan, s slowSpan) (_ []slowSpan, full bool) {
-	if len(list) < maxWaiting {
-		return append(list, s), false
-	}
-	quickest := 0
-	for i := range list {
-		if list[i].duration < list[quickest].duration {
-			quickest = i
-		}
-	}
-	if list[quickest].duration < s.duration {
-		list = append(list[:quickest], list[quickest+1:]...) // oldest first
-		list = append(list, s)
-	}
-	return list, true
 }
 
 // processor gets spans from the SDK.

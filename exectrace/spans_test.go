@@ -83,9 +83,17 @@ func TestInbox(t *testing.T) {
 			t.Errorf("span %d takes %d, want %d", i, s.duration, want)
 		}
 	}
-	b.add(slowSpan{})
-	if dropped := b.open(false); dropped != 1 {
-		t.Errorf("got %d spans dropped, want 1", dropped)
+	b.add(slowSpan{duration: time.Hour})
+	if _, waits := b.waits(time.Minute); waits {
+		t.Error("a span waits that no recording can have")
+	}
+	at := time.Unix(1e9, 0)
+	b.add(slowSpan{ended: at})
+	if since, waits := b.waits(time.Minute); !waits || !since.Equal(at) {
+		t.Errorf("waits since %v: %t, want since %v", since, waits, at)
+	}
+	if dropped := b.open(false); dropped != 2 {
+		t.Errorf("got %d spans dropped, want 2", dropped)
 	}
 }
 

@@ -4,8 +4,6 @@
 package timeline
 
 import (
-	"strings"
-
 	exptrace "golang.org/x/exp/trace"
 )
 
@@ -145,7 +143,7 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 	s.used += segmentBytes
 }
 
-// gcRange adds work for the garbage collector, and stops of the world.
+// gcRange adds work for the garbage collector, and notices gaps.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
 	on := int32(1)
@@ -156,9 +154,6 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	switch {
 	case r.Name == "stop-the-world (start trace)" && s.syncs > 1 && on > 0:
 		s.gap = true
-		return
-	case strings.HasPrefix(r.Name, "stop-the-world"):
-		s.stop(s.now(e), on > 0)
 		return
 	case r.Name == "GC mark assist":
 		id = r.Scope.Goroutine()
@@ -175,16 +170,5 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
 	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
-	}
-}
-
-func (s *reading) stop(now int64, begins bool) {
-	switch {
-	case begins && s.stops0 < 0:
-		s.stops0 = now
-	case !begins && s.stops0 >= 0:
-		s.stops = append(s.stops, interval{s.stops0, now})
-		s.stops0 = -1
-		s.used += markBytes
 	}
 }

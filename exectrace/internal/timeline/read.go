@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	exptrace "golang.org/x/exp/trace"
@@ -29,16 +28,15 @@ const eventsApart = 1000
 // reading is an unfinished Timeline.
 type reading struct {
 	*Timeline
-	byID   map[exptrace.GoID]int32
-	tasks  map[exptrace.TaskID]int32
-	zero   exptrace.Time // of the first event
-	epoch  time.Time     // the wall clock at time 0 of the trace's clock
-	began  bool
-	stops0 int64 // the start of a stop of the world, otherwise -1
-	used   int64
-	syncs  int
-	gap    bool
-	heap   uint64 // its size at the last event
+	byID  map[exptrace.GoID]int32
+	tasks map[exptrace.TaskID]int32
+	zero  exptrace.Time // of the first event
+	epoch time.Time     // the wall clock at time 0 of the trace's clock
+	began bool
+	used  int64
+	syncs int
+	gap   bool
+	heap  uint64 // its size at the last event
 }
 
 func newReading() *reading {
@@ -46,7 +44,6 @@ func newReading() *reading {
 		Timeline: &Timeline{stacks: newStacks()},
 		byID:     map[exptrace.GoID]int32{},
 		tasks:    map[exptrace.TaskID]int32{},
-		stops0:   -1,
 	}
 }
 
@@ -143,11 +140,8 @@ func (s *reading) sync(e *exptrace.Event) {
 	}
 }
 
-// finish closes open spans and stops.
+// finish closes open spans.
 func (s *reading) finish() {
-	if s.stops0 >= 0 {
-		s.stops = append(s.stops, interval{s.stops0, math.MaxInt64})
-	}
 	if wall := s.epoch.Add(time.Duration(s.zero)); !s.epoch.IsZero() && wall.Year() <= 9999 { // the maximum of JSON
 		s.Wall = wall
 	}

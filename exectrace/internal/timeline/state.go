@@ -15,7 +15,6 @@ const (
 	Assist          // running, and marking for the garbage collector
 	Sweep           // running, and sweeping for the garbage collector
 	Runnable        // ready, and not on a thread
-	Stopped         // ready, while the world is stopped
 	Mutex           // sync.Mutex, sync.Once and types made of them
 	RWMutex         // sync.RWMutex
 	Channel         // one channel
@@ -35,7 +34,7 @@ const (
 const States = int(Other) + 1
 
 var stateNames = [States]string{
-	"unknown", "running", "gc assist", "gc sweep", "runnable", "gc stop", "mutex", "rwmutex", "channel", "select",
+	"unknown", "running", "gc assist", "gc sweep", "runnable", "mutex", "rwmutex", "channel", "select",
 	"cond", "waitgroup", "semaphore", "network", "syscall", "cgo", "sleep", "gc wait", "other wait",
 }
 

@@ -33,10 +33,7 @@ type Timeline struct {
 	EndedUnseen int
 
 	stacks *stacks
-	stops  []interval // the world was stopped
 }
-
-type interval struct{ start, end int64 }
 
 // Goroutine is the history of a goroutine.
 type Goroutine struct {
@@ -150,7 +147,7 @@ func (t *Timeline) spanAt(g *Goroutine, at int64) (span int32, until int64) {
 type Piece struct {
 	Start, End int64
 	Segment    *Segment
-	State      State // Segment's, or Stopped
+	State      State
 	Span       int32
 }
 
@@ -167,27 +164,11 @@ func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) boo
 		for start < end {
 			span, until := t.spanAt(g, start)
 			piece := Piece{Start: start, End: min(end, until), Segment: seg, State: seg.State, Span: span}
-			if seg.State == Runnable {
-				piece.cutAtStops(t.stops)
-			}
 			if !yield(piece) {
 				return
 			}
 			start = piece.End
 		}
-	}
-}
-
-// cutAtStops ends a piece at the next stop or start of the world.
-func (p *Piece) cutAtStops(stops []interval) {
-	i := sort.Search(len(stops), func(i int) bool { return stops[i].end > p.Start })
-	switch {
-	case i == len(stops):
-	case stops[i].start <= p.Start:
-		p.State = Stopped
-		p.End = min(p.End, stops[i].end)
-	default:
-		p.End = min(p.End, stops[i].start)
 	}
 }
 

@@ -133,7 +133,7 @@ func (r *result) find(a *exectrace.Analysis) error {
 		switch state.State {
 		case r.state:
 			r.waited += state.Duration
-		case "runnable", "gc stop":
+		case "runnable":
 			r.ready += state.Duration
 		}
 	}
