@@ -8,6 +8,7 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"net"
@@ -21,10 +22,11 @@ import (
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
-	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/attribution"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/livetest"
@@ -168,7 +170,9 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	d := m.GetDictionary()
 	return slices.ContainsFunc(d.GetAttributeTable(), func(a *profilespb.KeyValueAndUnit) bool {
-		return label(handout.Text(d, a.GetKeyStrindex())) == labelkey.SpanName && text(d, a.GetValue()) == warmUp
+		texts := d.GetStringTable()
+		v, _ := a.GetValue().GetValue().(*commonpb.AnyValue_StringValueStrindex)
+		return texts[a.GetKeyStrindex()] == attribution.LabelPrefix+labelkey.SpanName && v != nil && texts[v.StringValueStrindex] == warmUp
 	})
 }
 
@@ -207,30 +211,29 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 	return ""
 }
 
-// namesOfC finds functions of C in the spans. The target's file stands for this
-// process's own.
+// namesOfC finds functions of C in the spans. The target has ended, so its file has their names.
 func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool {
 	t.Helper()
-	var functions table
+	f, err := elf.Open(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	functions, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
 	names := map[string]int64{}
 	for sample := range ofSpans(t, exported) {
 		for _, l := range sample.Location {
-			if len(l.Line) > 0 || l.Mapping == nil {
+			if len(l.Line) > 0 || l.Mapping == nil || path.Base(l.Mapping.File) != path.Base(target) {
 				continue
 			}
-			f := file{path.Base(l.Mapping.File), l.Mapping.BuildID}
-			if f.base != path.Base(target) {
-				continue
-			}
-			if functions.functions == nil {
-				opened, err := os.Open(target)
-				if err != nil {
-					t.Fatal(err)
+			for _, s := range functions {
+				if l.Address >= s.Value && l.Address < s.Value+s.Size {
+					names[s.Name] += sample.Value[0]
 				}
-				functions, _ = new(symbols).parse(opened, f.buildID)
-				_ = opened.Close()
 			}
-			names[functions.at(l.Address)] += sample.Value[0]
 		}
 	}
 	t.Logf("functions of C, by samples of spans: %v", names)

@@ -16,6 +16,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 )
 
 // recordTo writes name.pb.gz and name.json.gz, which TestRecorded replays. They have
@@ -40,11 +42,13 @@ func recordTo(t *testing.T, name string, truth truth, messages []*collectorpb.Ex
 		}
 	}
 	create(name+".pb.gz", func(w *gzip.Writer) {
-		var o owner
+		pid := truth.pid(t, messages)
 		for _, m := range messages {
-			own := o.own(m, truth.lookup)
-			if own == nil {
-				continue
+			own := &collectorpb.ExportProfilesServiceRequest{Dictionary: m.GetDictionary()}
+			for _, r := range m.GetResourceProfiles() {
+				if of, err := handout.ProcessID(m.GetDictionary(), r.GetResource()); err == nil && of == pid {
+					own.ResourceProfiles = append(own.ResourceProfiles, r)
+				}
 			}
 			if _, err := protodelim.MarshalTo(w, trimmed(own)); err != nil {
 				t.Fatal(err)

@@ -82,6 +82,7 @@ func newPage(t *testing.T, load string, opts ...Option) (page, truth) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = truth.pid(t, messages)
 	for _, m := range messages {
 		if err := r.take(t.Context(), "connection", m); err != nil {
 			t.Fatal(err)
@@ -205,7 +206,7 @@ func checkPages(t *testing.T, load string, witnesses []string, opts ...Option) {
 	t.Logf("%d samples on the pages of %d spans, 0 wrong, %d ambiguous", onPages, len(truth.spans()), p.status.Ambiguous)
 }
 
-// TestPagesFormats has the kernel's frames and those of C in all formats.
+// TestPagesFormats has the frames of the kernel and of C in all formats.
 func TestPagesFormats(t *testing.T) {
 	for _, tt := range []struct{ load, typ, mark, file string }{
 		{"kernel", "kernel", "[k] ", exporter.KernelMapping},

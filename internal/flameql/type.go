@@ -38,6 +38,7 @@ var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
 	{"host", exporter.KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
+	{"off_cpu", exporter.KindOffCPU, "off_cpu", "nanoseconds", "Off CPU", "time that threads waited, seen by the host", false},
 	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
 	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
 	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},

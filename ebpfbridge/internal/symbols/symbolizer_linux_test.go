@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package receiver
+package symbols
 
 import (
 	"bytes"
@@ -20,16 +20,16 @@ import (
 func TestSymbolsOfVDSO(t *testing.T) {
 	vdso := file{base: "linux-vdso.1.so"}
 	own := int64(os.Getpid())
-	var all symbols
-	all.begin(t.Context())
+	var all Symbolizer
+	all.Begin(t.Context())
 	mapped := all.files[all.find(processFile{vdso, own})]
 	if len(mapped.functions) == 0 {
 		t.Skip("this process has no vDSO")
 	}
-	s := symbols{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
-	s.begin(t.Context())
+	s := Symbolizer{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
+	s.Begin(t.Context())
 	start := mapped.functions[0].start
-	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
+	if got, ok := s.Name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
 		t.Errorf("got %q, want %q", got, mapped.at(start))
 	}
 	if len(s.files) != 1 || s.bytes != mapped.size() {
@@ -39,11 +39,11 @@ func TestSymbolsOfVDSO(t *testing.T) {
 
 // Files that this process does not have give no names.
 func TestSymbolsOfOthers(t *testing.T) {
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	own := int64(os.Getpid())
 	for _, file := range []string{"", "/", "..", "../../../etc/passwd", "no-such-file", "[heap]", "[stack]"} {
-		if got, ok := s.name(own, &profile.Mapping{File: file}, 1); ok {
+		if got, ok := s.Name(own, &profile.Mapping{File: file}, 1); ok {
 			t.Errorf("%q: %q", file, got)
 		}
 	}
@@ -56,12 +56,12 @@ func TestSymbolsOfOthers(t *testing.T) {
 		pids, least int
 		most        int
 	}{{t.Context(), 1, most / 2, most}, {t.Context(), 8, 2 * most, 4 * most}, {ended, 1, 0, 0}} {
-		s.begin(tt.ctx)
+		s.Begin(tt.ctx)
 		for i := range tt.pids * 2 * most {
-			s.name(own+int64(i%tt.pids), &profile.Mapping{File: strconv.Itoa(i)}, 1)
+			s.Name(own+int64(i%tt.pids), &profile.Mapping{File: strconv.Itoa(i)}, 1)
 		}
-		if n := len(s.found); n < tt.least || n > tt.most || !s.unreadable {
-			t.Errorf("%d processes: got %d reads, unreadable %v, want %d to %d", tt.pids, n, s.unreadable, tt.least, tt.most)
+		if n := len(s.found); n < tt.least || n > tt.most || !s.Unreadable {
+			t.Errorf("%d processes: got %d reads, unreadable %v, want %d to %d", tt.pids, n, s.Unreadable, tt.least, tt.most)
 		}
 	}
 	if len(s.files) > 0 {
@@ -71,8 +71,8 @@ func TestSymbolsOfOthers(t *testing.T) {
 
 // Files with the same name and build id do not share functions.
 func TestSymbolsOfTwoFiles(t *testing.T) {
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	want := processFile{file{"x", "abcd"}, 1}
 	for i, name := range []string{"forged", "malloc", "forged"} {
 		path := filepath.Join(t.TempDir(), "x")
@@ -147,10 +147,10 @@ func TestELF(t *testing.T) {
 		"endless symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = 1<<64 - 24 }, " "},
 		"a note without end": {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Size = 1<<64 - 1 }, " "},
 	} {
-		var all symbols
+		var all Symbolizer
 		table, _ := all.parse(elfFile("\x00a\x00bc\x00", list, tt.change), tt.buildID)
-		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.unreadable != claims {
-			t.Errorf("%s: unreadable %v", name, all.unreadable)
+		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.Unreadable != claims {
+			t.Errorf("%s: unreadable %v", name, all.Unreadable)
 		}
 		if got := table.at(10) + " " + table.at(20); got != tt.want || table.at(9)+table.at(11)+table.at(30)+table.at(40) != "" {
 			t.Errorf("%s: got %q of %+v, want %q", name, got, table, tt.want)
@@ -165,22 +165,22 @@ func TestOverlappingNames(t *testing.T) {
 		list[i] = elf.Sym64{Name: uint32(i), Info: uint8(elf.STT_FUNC), Value: uint64(i + 1), Size: 1}
 	}
 	f := elfFile(strings.Repeat("x", 1<<20), list, func(*elf.Header64, []elf.Section64) {})
-	bomb, _ := new(symbols).parse(f, "")
+	bomb, _ := new(Symbolizer).parse(f, "")
 	if n := bomb.size(); len(bomb.functions) != len(list) || n > 2*int(f.Size()) {
 		t.Errorf("got %d functions in %d bytes, want %d in about %d", len(bomb.functions), n, len(list), f.Size())
 	}
-	s := symbols{files: map[string]table{"key": bomb}}
+	s := Symbolizer{files: map[string]table{"key": bomb}}
 	for message := range 2 {
-		s.begin(t.Context())
+		s.Begin(t.Context())
 		s.found[processFile{file{base: "bomb"}, 1}] = "key"
 		named := 0
 		for i := range list {
-			if name, ok := s.name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
+			if name, ok := s.Name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
 				named += len(name)
 			}
 		}
-		if named != maxNamed || !s.unreadable {
-			t.Errorf("message %d: got %d bytes of names, unreadable %v, want %d", message, named, s.unreadable, maxNamed)
+		if named != maxNamed/maxName*maxShown || !s.Unreadable {
+			t.Errorf("message %d: got %d bytes of names, unreadable %v, want %d", message, named, s.Unreadable, maxNamed/maxName*maxShown)
 		}
 	}
 }
