@@ -130,8 +130,8 @@ func (h *Host) take(ctx context.Context, connection string, m *collectorpb.Expor
 
 // The labels of a [Host]'s samples.
 const (
-	LabelProcess    = labelkey.Process // the id of the process
-	LabelExecutable = "executable"     // its name, if there is one
+	LabelProcess    = labelkey.Process    // the id of the process
+	LabelExecutable = labelkey.Executable // the name of its executable, if there is one
 	LabelContainer  = "container_id"
 	LabelThread     = "thread_name"
 	LabelCPU        = "cpu" // the number of the logical CPU

@@ -181,7 +181,7 @@ func TestLive(t *testing.T) {
 	l := startLive(t)
 	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
-			livetest.Doubling(t, liveCPU(t, load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
+			livetest.Doubling(t, liveCPU(load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
 		})
 	}
 }
@@ -197,10 +197,6 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 	}
 	if load == "kernel" {
 		checkFramesOfKernel(t, exported)
-	}
-	if name := os.Getenv("SPANPROF_EBPF_RECORD"); name != "" {
-		recordTo(t, filepath.Join(name, load), truth, got)
-		return ""
 	}
 	if load == "cgo" && !namesOfC(t, l.target, exported) {
 		return "no span has a frame of ebpftarget's C code"
@@ -257,16 +253,8 @@ func checkFramesOfKernel(t *testing.T, exported *exportertest.Recorder) {
 }
 
 // liveCPU is the CPU time of a load: 2382 samples at 397 a second, 50 % more where a
-// third is of no span. SPANPROF_EBPF_CPU is for short recordings.
-func liveCPU(t *testing.T, load string) time.Duration {
-	t.Helper()
-	if text := os.Getenv("SPANPROF_EBPF_CPU"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal("SPANPROF_EBPF_CPU: ", err)
-		}
-		return d
-	}
+// third is of no span.
+func liveCPU(load string) time.Duration {
 	if load == "shared" {
 		return 9 * time.Second
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Type is a profile type: what the name in a query ends in.
+// Type is a profile type. The name in a query ends in it.
 type Type struct {
 	Name string
-	// Kind and SampleType say which value of which profiles is meant. An empty
-	// SampleType is the kind's default.
+	// Kind and SampleType select a value of profiles. An empty SampleType is the kind's
+	// default.
 	Kind       exporter.Kind
 	SampleType string
 	// Unit is the unit in profiles that Go programs write.
 	Unit string
-	// Label is a short name, for a button; Words say what is measured.
+	// Label is a short name, for a button; Words describe the measured quantity.
 	Label, Words string
 	// Minor marks a type that a page does not offer by itself: another value
 	// of a profile that it offers.
 	Minor bool
 }
 
-// Types that programs ask for. CPU is the type of a query that names none.
+// Types with a name in code. CPU is the type of a query without one.
 var (
 	CPU  = Types[0]
 	Wall = Types[1]
@@ -80,8 +80,8 @@ var pyroscopeIDs = []string{
 	"block:contentions:count:contentions:count",
 }
 
-// typeByPyroscopeID returns the type that a query of Pyroscope names. The service of such
-// a query is a condition on service_name.
+// typeByPyroscopeID returns the type of a query of Pyroscope. The service of such a query is a
+// condition on service_name.
 func typeByPyroscopeID(id string) (Type, bool) {
 	parts := strings.Split(id, ":")
 	if len(parts) != pyroscopeColons+1 || !slices.Contains(pyroscopeIDs, id) {
@@ -112,7 +112,7 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Labelled says whether samples of the type carry the labels of goroutines.
+// Labelled reports whether samples of the type carry the labels of goroutines.
 func (t Type) Labelled() bool {
 	switch t.Kind {
 	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock:

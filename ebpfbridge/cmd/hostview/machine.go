@@ -253,7 +253,7 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 		name := sum.Labels[0]
 		to := byName[name]
 		if to == nil {
-			to = &row{Name: cmp.Or(name, t.By.none), About: sum.Labels[1], Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
+			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
 			narrow := t.asked
 			narrow.Chosen = append(slices.Clip(t.Chosen), chosen{t.By, name})
 			if _, of, err := narrow.query(); err == nil {
@@ -261,7 +261,7 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 			}
 			byName[name] = to
 		}
-		if to.About != sum.Labels[1] {
+		if about := cmp.Or(sum.Labels[1], groupings[0].none); to.About != about {
 			to.About = "several executables"
 		}
 		to.value += sum.Value

@@ -72,7 +72,7 @@ func TestMachine(t *testing.T) {
 	m := newMachine(t, exporter.KindHost, usual...)
 	for page, want := range map[string]string{
 		"?format=text":                                 "71.4 %  nginx ~14.3 %  (kernel) ~14.3 %  shop ",
-		"?format=text&by=process":                      "42.9 %  1 nginx~28.6 %  2 nginx~14.3 %  3 shop~14.3 %  4 ",
+		"?format=text&by=process":                      "42.9 %  1 nginx~28.6 %  2 nginx~14.3 %  3 shop~14.3 %  4 (kernel)",
 		"?format=text&by=process&executable=nginx":     "60.0 %  1 nginx~40.0 %  2 nginx",
 		"?format=text&by=thread&process=2":             "100.0 %  pool nginx",
 		"?format=text&by=container":                    "71.4 %  c1 nginx~14.3 %  (no container) ~14.3 %  c2 shop",

@@ -35,8 +35,13 @@ type windows struct {
 
 // sampled is a process with samples.
 type sampled struct {
-	user bool // it has frames outside of the kernel
+	user    bool // it has frames outside of the kernel
+	samples int64
 }
+
+// kernelOnly is the least number of samples of a program that the agent cannot read. While
+// programs start and end, a few samples have frames of the kernel only.
+const kernelOnly = 10
 
 // lastSeen counts over all windows.
 type lastSeen struct {
@@ -95,6 +100,9 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 	if w.processes[pid] == nil {
 		w.processes[pid] = new(sampled)
 	}
+	for _, s := range parsed.Sample {
+		w.processes[pid].samples += s.Value[0]
+	}
 	w.processes[pid].user = w.processes[pid].user || slices.ContainsFunc(parsed.Location, func(l *profile.Location) bool {
 		return l.Mapping == nil || l.Mapping.File != exporter.KernelMapping
 	})
@@ -133,7 +141,7 @@ func storedKind(k exporter.Kind) exporter.Kind {
 func (w *windows) close(ctx context.Context) error {
 	w.last.processes, w.last.kernelOnly = len(w.processes), 0
 	for pid, p := range w.processes {
-		if id, err := strconv.Atoi(pid); err == nil && !p.user && !isKernelThread(id) {
+		if id, err := strconv.Atoi(pid); err == nil && !p.user && p.samples >= kernelOnly && !isKernelThread(id) {
 			w.last.kernelOnly++
 		}
 	}

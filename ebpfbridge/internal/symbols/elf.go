@@ -52,7 +52,7 @@ func (s *Symbolizer) parse(f io.ReaderAt, buildID string) (t table, ok bool) {
 	}
 	slices.SortFunc(t.functions, func(a, b function) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
 	t.functions = slices.CompactFunc(t.functions, func(a, b function) bool { return a.start == b.start })
-	if ok && !t.full {
+	if ok {
 		t.addStarts(f, h)
 	}
 	return t, ok

@@ -238,7 +238,7 @@ func (r *Reader) ambiguous(q Query, span *Span) string {
 // process and time.
 func (q Query) unclear(span *Span) Query {
 	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
-		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process}, m.Label())
+		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process, labelkey.Executable}, m.Label())
 	})
 	if span != nil {
 		if q.From.Before(span.Start) {
