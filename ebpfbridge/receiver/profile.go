@@ -27,6 +27,7 @@ type process struct {
 	labels map[string]string
 }
 
+// offCPU is the type of samples of waiting. profile.Merge needs a type of the period, too.
 var offCPU = profile.ValueType{Type: "off_cpu", Unit: "nanoseconds"}
 
 // hostProfile converts an agent's profile of a process. It returns nil for other profiles
@@ -37,7 +38,7 @@ func (r *Receiver) hostProfile(p decode.Profile, of process, connection string, 
 	switch {
 	case p.Sample == *types[0] && p.Period == *period && p.Every > 0:
 	case p.Sample == offCPU:
-		kind, types, period, p.Every = exporter.KindOffCPU, []*profile.ValueType{{Type: "waits", Unit: "count"}, &offCPU}, nil, 0
+		kind, types, period, p.Every = exporter.KindOffCPU, []*profile.ValueType{{Type: "waits", Unit: "count"}, &offCPU}, &offCPU, 0
 	default:
 		counted.Other++
 		return nil, nil

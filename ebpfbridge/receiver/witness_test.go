@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
@@ -309,5 +310,17 @@ func TestOffCPU(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || status.Other != 0 {
 		t.Errorf("%+v, (-want +got):\n%s", status, diff)
+	}
+	// Hostview merges profiles.
+	h, exported := newReceiver(t)
+	if err := h.take(t.Context(), "", m.ExportProfilesServiceRequest); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := exported.Profiles()[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Merge([]*profile.Profile{parsed, parsed}); err != nil {
+		t.Error(err)
 	}
 }

@@ -5,12 +5,14 @@ package main
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -54,7 +56,7 @@ var groupings = []grouping{
 const (
 	maxRows = 100
 	// maxNodes bounds the flame graph: narrower frames have no pixel on most screens.
-	maxNodes = 2500
+	maxNodes = 1500
 )
 
 // ServeHTTP implements http.Handler.
@@ -224,7 +226,7 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer view.Close()
 	if r.URL.Path == "/flame.json" {
-		return writeFlame(ctx, w, view, q)
+		return writeFlame(ctx, w, r, view, q)
 	}
 	t := table{asked: a, Status: m.status()}
 	if err := t.fill(view, q, text); err != nil {
@@ -320,7 +322,7 @@ func (t *table) write(w http.ResponseWriter) {
 }
 
 // writeFlame writes the flame graph, with the functions of its frames alone.
-func writeFlame(ctx context.Context, w http.ResponseWriter, view store.View, q store.Query) error {
+func writeFlame(ctx context.Context, w http.ResponseWriter, r *http.Request, view store.View, q store.Query) error {
 	q.Stacks = true
 	answer, err := view.Samples(q)
 	if err != nil {
@@ -351,5 +353,15 @@ func writeFlame(ctx context.Context, w http.ResponseWriter, view store.View, q s
 		g.Function[node] = functions[f]
 	}
 	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
+	out := io.WriteCloser(nopCloser{w})
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		out = gzip.NewWriter(w)
+	}
+	err = json.NewEncoder(out).Encode(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
+	return errors.Join(err, out.Close())
 }
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

@@ -184,3 +184,101 @@ func TestOverlappingNames(t *testing.T) {
 		}
 	}
 }
+
+// Names are for people. Of long ones the end stays.
+func TestShown(t *testing.T) {
+	for mangled, want := range map[string]string{
+		"_ZN4shop4CartIdE5totalERKSt6vectorIdSaIdEE":     "shop::Cart<double>::total",
+		"_RNvCs1234_7mycrate4main":                       "mycrate::main",
+		"_ZN4core3fmt5write17h0123456789abcdefE":         "core::fmt::write",
+		"malloc":                                         "malloc",
+		strings.Repeat("x", maxShown):                    strings.Repeat("x", maxShown),
+		"_Z" + strings.Repeat("x", maxShown) + "the end": "..." + strings.Repeat("x", maxShown-10) + "the end",
+	} {
+		if got := shown(mangled); got != want {
+			t.Errorf("%s: got %q, want %q", mangled, got, want)
+		}
+	}
+}
+
+// stripped writes a file without symbols, with functions at 100 and 200.
+func stripped(change func(programs []elf.Prog64, table []byte)) *bytes.Reader {
+	h := elf.Header64{Shoff: 64, Phoff: 64, Phnum: 2}
+	copy(h.Ident[:], "\x7fELF\x02\x01")
+	table := []byte{1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 2, 0, 0, 0}
+	for _, start := range []int32{200, 100} {
+		table = binary.LittleEndian.AppendUint32(table, uint32(start-1000)) // the segment is at 1000
+		table = binary.LittleEndian.AppendUint32(table, 0)
+	}
+	programs := []elf.Prog64{{Type: uint32(elf.PT_LOAD)}, {Type: uint32(elf.PT_GNU_EH_FRAME), Off: 64 + 2*56, Vaddr: 1000, Filesz: uint64(len(table))}}
+	change(programs, table)
+	var b bytes.Buffer
+	for _, part := range []any{h, programs, table} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			panic(err)
+		}
+	}
+	return bytes.NewReader(b.Bytes())
+}
+
+// Functions of a stripped file have the name of the file.
+func TestStripped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(programs []elf.Prog64, table []byte)
+		starts int
+	}{
+		"usual":           {func([]elf.Prog64, []byte) {}, 2},
+		"another version": {func(_ []elf.Prog64, b []byte) { b[0] = 2 }, 0},
+		"8-byte count":    {func(_ []elf.Prog64, b []byte) { b[2] = 4 }, 0},
+		"absolute":        {func(_ []elf.Prog64, b []byte) { b[3] = 3 }, 0},
+		"elsewhere":       {func(p []elf.Prog64, _ []byte) { p[1].Off = 1 << 63 }, 0},
+		"cut off":         {func(p []elf.Prog64, _ []byte) { p[1].Filesz -= 5 }, 1},
+		"endless":         {func(p []elf.Prog64, b []byte) { p[1].Filesz, b[11] = 1<<64-1, 0xff }, 0},
+		"many functions":  {func(_ []elf.Prog64, b []byte) { b[11] = 0xff }, 2},
+	} {
+		of, ok := new(Symbolizer).parse(stripped(tt.change), "")
+		if !ok || len(of.starts) != tt.starts {
+			t.Errorf("%s: got %d functions, want %d", name, len(of.starts), tt.starts)
+		}
+	}
+	of, _ := new(Symbolizer).parse(stripped(func([]elf.Prog64, []byte) {}), "")
+	s := Symbolizer{files: map[string]table{"key": of}}
+	s.Begin(t.Context())
+	s.found[processFile{file{base: "bash"}, 1}] = "key"
+	for address, want := range map[uint64]string{99: "", 100: "bash+0x64", 199: "bash+0x64", 200: "bash+0xc8", 200 + 1<<20: "bash+0xc8", 201 + 1<<20: ""} {
+		if got, _ := s.Name(1, &profile.Mapping{File: "/bin/bash"}, address); got != want {
+			t.Errorf("at %d: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+// A file without its symbols has them in another one, below its build id.
+func TestDebugFile(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll("usr/lib/debug/.build-id/ab", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := elfFile("\x00malloc\x00", []elf.Sym64{{Name: 1, Info: uint8(elf.STT_FUNC), Value: 10, Size: 1}}, func(*elf.Header64, []elf.Section64) {}).WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cd", "ce"} { // the second one has another build id
+		if err := root.WriteFile("usr/lib/debug/.build-id/ab/"+name+".debug", b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for buildID, want := range map[string]string{"abcd": "malloc", "abce": "", "abff": "", "": "", "..": ""} {
+		for _, full := range []bool{false, true} {
+			var s Symbolizer
+			s.Begin(t.Context())
+			key := s.debugFile(processFile{file{base: "libc.so.6"}, 1}, root, table{buildID: buildID, full: full})
+			if got := s.files[key].at(10); full && key != "" || !full && got != want {
+				t.Errorf("%q, full %t: got %q of %q, want %q", buildID, full, got, key, want)
+			}
+		}
+	}
+}
