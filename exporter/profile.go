@@ -44,6 +44,8 @@ const (
 	// KindHost is on-CPU time measured by an eBPF agent of the host, with kernel and
 	// C code. It measures the same time as KindCPU; never add them.
 	KindHost Kind = "host"
+	// KindOffCPU is the time that threads waited, measured by an eBPF agent of the host.
+	KindOffCPU Kind = "off_cpu"
 )
 
 // KernelMapping is the mapping file of kernel frames in profiles of KindHost.

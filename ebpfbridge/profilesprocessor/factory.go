@@ -1,17 +1,17 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profilesprocessor is a processor for OpenTelemetry's Collector, which puts
-// what a stock eBPF agent says of spans right before it is stored.
+// Package profilesprocessor is a processor for OpenTelemetry's Collector. It corrects the
+// spans in a stock eBPF agent's profiles before they are stored.
 //
-// The agent (opentelemetry-ebpf-profiler) does not tell samples apart by goroutine labels:
+// The agent (opentelemetry-ebpf-profiler) does not separate samples by goroutine labels:
 // all timestamps of a stack within a report have the labels of the first of them. The
 // processor splits each sample with the labels of a span in two. The first timestamp keeps
 // the labels, and gets a Link to the span. The others lose the labels of goroutines, and
 // are counted by the metric spanprof.processor.sample as ambiguous.
 //
-// An agent that has sent two samples that differ in their labels alone does tell them
-// apart: from then on all its samples keep their labels, and get Links. An agent is known by
+// An agent that has sent two samples that differ in their labels alone does separate them.
+// From then on all its samples keep their labels, and get Links. An agent is identified by
 // the address of its connection and its scope.
 //
 // In the Collector's configuration, where profiles need
@@ -43,8 +43,7 @@ import (
 
 type config struct{}
 
-// NewFactory returns the factory of the processor, whose type is spanprof. It has no
-// settings.
+// NewFactory returns the factory of the processor. Its type is spanprof. It has no settings.
 func NewFactory() xprocessor.Factory {
 	return xprocessor.NewFactory(component.MustNewType("spanprof"),
 		func() component.Config { return &config{} },
@@ -69,12 +68,12 @@ func newProcessor(_ context.Context, set processor.Settings, _ component.Config,
 	return &profiles{next: next, samples: samples}, nil
 }
 
-// Capabilities says that profiles are changed.
+// Capabilities reports that profiles are changed.
 func (*profiles) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// ConsumeProfiles splits the samples of one message, and hands it on.
+// ConsumeProfiles splits the samples of one message, and passes it on.
 func (p *profiles) ConsumeProfiles(ctx context.Context, td pprofile.Profiles) error {
 	connection := ""
 	if addr := client.FromContext(ctx).Addr; addr != nil {

@@ -3,6 +3,7 @@ module github.com/spanprof/spanprof/ebpfbridge/profilesprocessor
 go 1.26.0
 
 require (
+	github.com/spanprof/spanprof v0.0.0 // the rules of package ebpfbridge/receiver
 	go.opentelemetry.io/collector/client v1.67.0 // of Collector v0.161.0, which the builder can build
 	go.opentelemetry.io/collector/component v1.67.0
 	go.opentelemetry.io/collector/consumer v1.67.0
@@ -34,3 +35,5 @@ require (
 	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace github.com/spanprof/spanprof => ../../

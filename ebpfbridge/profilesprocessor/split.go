@@ -7,49 +7,39 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"sync"
+	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/spanprof/spanprof/internal/attribution"
+	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // Counts are numbers of samples with the labels or the Link of a span, each timestamp one.
 type Counts struct {
-	// First are the first of their record, Labels those of agents that tell records apart
-	// by labels, Link those that came with a Link: their span is certain.
+	// First are the first of their record. Labels are of agents that separate records by
+	// labels. Link came with a Link. Their span is certain.
 	First, Labels, Link int64
 	// Ambiguous have lost the labels, and have the attribute span_attribution=ambiguous:
-	// they may be any span's.
+	// they may belong to any span.
 	Ambiguous int64
 }
 
-// Splitter remembers which agents tell samples apart by their labels. It is safe for
-// concurrent use.
-type Splitter struct {
-	mu    sync.Mutex
-	keyed []agent // the newest last
-}
+// Splitter remembers which agents separate records by their labels. It is safe for concurrent
+// use.
+type Splitter struct{ agents attribution.Agents }
 
-// agent is one run of an agent, as far as a receiver can tell.
-type agent struct{ connection, name, version string }
-
-const maxAgents = 256
-
-// labelPrefix is what the agent puts before the keys of goroutine labels.
-const labelPrefix = "process.context.label."
-
-// Split splits the samples of one message, which came over a connection. An error means
-// that the message breaks the format's rules; what it has become is not to be used.
+// Split splits the samples of one message, which came over a connection. After an error the
+// message must not be used: it breaks the format's rules.
 func (s *Splitter) Split(connection string, td pprofile.Profiles) (counts Counts, err error) {
 	m := message{dict: td.Dictionary(), counts: &counts}
 	for _, r := range td.ResourceProfiles().All() {
 		for _, scope := range r.ScopeProfiles().All() {
-			from := agent{connection, scope.Scope().Name(), scope.Scope().Version()}
+			from := connection + "\n" + scope.Scope().Name() + "\n" + scope.Scope().Version()
 			for _, p := range scope.Profiles().All() {
-				if err := m.split(p.Samples(), func(twins bool) bool { return s.isKeyed(from, twins) }); err != nil {
+				if err := m.split(p.Samples(), from, &s.agents); err != nil {
 					return Counts{}, fmt.Errorf("spanprof: %w", err)
 				}
 			}
@@ -58,90 +48,72 @@ func (s *Splitter) Split(connection string, td pprofile.Profiles) (counts Counts
 	return counts, nil
 }
 
-// isKeyed reports whether an agent tells samples apart by labels, which twins show.
-func (s *Splitter) isKeyed(from agent, twins bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := slices.Contains(s.keyed, from)
-	if twins && !known {
-		if s.keyed = append(s.keyed, from); len(s.keyed) > maxAgents {
-			s.keyed = slices.Delete(s.keyed, 0, 1)
-		}
-	}
-	return known || twins
-}
-
-// message is what is split.
+// message is a message that is split.
 type message struct {
 	dict   pprofile.ProfilesDictionary
 	counts *Counts
 }
 
-// labels are those of a goroutine, by their names in Go, and the other attributes.
-type labels struct {
-	of   map[string]string
-	rest []int32
-}
-
-func (m message) labels(s pprofile.Sample) (labels, error) {
-	l := labels{of: map[string]string{}}
+// record returns a sample as the rules see it, and its attributes that are no labels.
+func (m message) record(s pprofile.Sample) (r attribution.Record, rest []int32, err error) {
+	r.Labels = map[string]string{}
 	table, texts := m.dict.AttributeTable(), m.dict.StringTable()
 	for _, i := range s.AttributeIndices().All() {
 		if i < 0 || int(i) >= table.Len() {
-			return l, fmt.Errorf("attribute %d of %d", i, table.Len())
+			return r, nil, fmt.Errorf("attribute %d of %d", i, table.Len())
 		}
 		kv := table.At(int(i))
 		if key := kv.KeyStrindex(); key < 0 || int(key) >= texts.Len() {
-			return l, fmt.Errorf("string %d of %d", key, texts.Len())
+			return r, nil, fmt.Errorf("string %d of %d", key, texts.Len())
 		}
-		if name, ok := strings.CutPrefix(texts.At(int(kv.KeyStrindex())), labelPrefix); ok {
-			l.of[name] = kv.Value().AsString()
-		} else {
-			l.rest = append(l.rest, i)
+		key, isLabel := attribution.Label(texts.At(int(kv.KeyStrindex())))
+		if isLabel {
+			r.Labels[key] = kv.Value().AsString()
+			continue
 		}
+		rest = append(rest, i)
+		r.Split = r.Split || key == labelkey.SpanAttribution && kv.Value().AsString() == labelkey.Ambiguous
 	}
-	return l, nil
+	r.Rest = fmt.Sprint(s.StackIndex(), slices.Sorted(slices.Values(rest)))
+	if i := s.LinkIndex(); i > 0 {
+		r.Link = strconv.Itoa(int(i))
+	}
+	return r, rest, nil
 }
 
-func (m message) split(list pprofile.SampleSlice, isKeyed func(twins bool) bool) error {
-	all := make([]labels, list.Len())
+func (m message) split(list pprofile.SampleSlice, from string, agents *attribution.Agents) error {
+	all, rests := make([]attribution.Record, list.Len()), make([][]int32, list.Len())
 	for i, s := range list.All() {
 		var err error
-		if all[i], err = m.labels(s); err != nil {
+		if all[i], rests[i], err = m.record(s); err != nil {
 			return err
 		}
 	}
-	keyed := isKeyed(haveTwins(list, all))
-	for i := range all { // those that are added need no look
-		s, l := list.At(i), all[i]
+	keyed := agents.Keyed(from, all)
+	for i, r := range all { // those that are added have been split
+		s := list.At(i)
 		n := int64(s.TimestampsUnixNano().Len())
-		linked := s.LinkIndex() > 0
-		if !linked && l.of["span_id"] == "" {
+		if r.Split || r.Link == "" && r.Labels[labelkey.SpanID] == "" {
 			continue
 		}
-		switch {
-		case n == 0 || s.Values().Len() != 0 && int64(s.Values().Len()) != n:
+		if n == 0 || s.Values().Len() != 0 && int64(s.Values().Len()) != n {
 			return errors.New("a sample of a span without a timestamp for each of its values")
-		case keyed:
+		}
+		if _, later := r.Witnesses(keyed); keyed {
 			m.counts.Labels += n
-		case n > 1:
-			rest := list.AppendEmpty() // which may move s
-			s = list.At(i)
-			splitSample(s, rest, l.rest)
-			if linked { // it is the same for all of them, and no other label is
-				m.counts.Link += n - 1
-			} else {
-				m.counts.Ambiguous += n - 1
-				if err := m.markAmbiguous(rest); err != nil {
+		} else {
+			m.counts.First++
+			if n > 1 {
+				rest := list.AppendEmpty() // which may move s
+				s = list.At(i)
+				splitSample(s, rest, rests[i])
+				if err := m.mark(rest, later, n-1); err != nil {
 					return err
 				}
 			}
-			fallthrough
-		default:
-			m.counts.First++
 		}
-		if !linked {
-			if err := m.link(s, l.of); err != nil {
+		if r.Link == "" {
+			if err := m.link(s, r.Labels); err != nil {
 				return err
 			}
 		}
@@ -163,18 +135,21 @@ func splitSample(s, rest pprofile.Sample, attributes []int32) {
 	}
 }
 
-// The attribute of samples that may be any span's. It also says that they and the first one
-// are no twins, to those who look for such after this processor.
-const attributionKey, ambiguous = "span_attribution", "ambiguous"
-
-func (m message) markAmbiguous(s pprofile.Sample) error {
-	key, err := pprofile.SetString(m.dict.StringTable(), attributionKey)
+// mark counts the later samples of a record, and marks ambiguous ones. The mark also keeps
+// them from being twins of the first one, for a reader after this processor.
+func (m message) mark(s pprofile.Sample, by string, n int64) error {
+	if by == labelkey.ByLink { // it is the same for all of them, and no other label is
+		m.counts.Link += n
+		return nil
+	}
+	m.counts.Ambiguous += n
+	key, err := pprofile.SetString(m.dict.StringTable(), labelkey.SpanAttribution)
 	if err != nil {
 		return err
 	}
 	attribute := pprofile.NewKeyValueAndUnit()
 	attribute.SetKeyStrindex(key)
-	attribute.Value().SetStr(ambiguous)
+	attribute.Value().SetStr(labelkey.Ambiguous)
 	i, err := pprofile.SetAttribute(m.dict.AttributeTable(), attribute)
 	if err == nil {
 		s.AttributeIndices().Append(i)
@@ -186,7 +161,7 @@ func (m message) markAmbiguous(s pprofile.Sample) error {
 func (m message) link(s pprofile.Sample, of map[string]string) error {
 	var span pcommon.SpanID
 	var trace pcommon.TraceID
-	if !decode(span[:], of["span_id"]) || !decode(trace[:], of["trace_id"]) {
+	if !decode(span[:], of[labelkey.SpanID]) || !decode(trace[:], of[labelkey.TraceID]) {
 		return nil
 	}
 	if m.dict.LinkTable().Len() == 0 {
@@ -202,27 +177,11 @@ func (m message) link(s pprofile.Sample, of map[string]string) error {
 	return err
 }
 
-// decode reads an id; ids of the program's own are none to link to.
+// decode reads an id. Ids that a program made up have other lengths, and get no Link.
 func decode(id []byte, text string) bool {
 	if len(text) != hex.EncodedLen(len(id)) {
 		return false
 	}
 	_, err := hex.Decode(id, []byte(text))
 	return err == nil
-}
-
-// haveTwins reports whether two samples differ in their labels or Link alone. An agent
-// that does not tell samples apart by them never sends such.
-func haveTwins(list pprofile.SampleSlice, all []labels) bool {
-	seen := make(map[string]int, len(all))
-	for i, s := range list.All() {
-		rest := slices.Sorted(slices.Values(all[i].rest))
-		key := fmt.Sprint(s.StackIndex(), rest)
-		twin, ok := seen[key]
-		if ok && (list.At(twin).LinkIndex() != s.LinkIndex() || !maps.Equal(all[twin].of, all[i].of)) {
-			return true
-		}
-		seen[key] = i
-	}
-	return false
 }

@@ -21,16 +21,18 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/spanprof/spanprof/internal/attribution"
 )
 
-// slice is what a thread of the recorded program ran.
+// slice is the time of a span on a thread of the recorded program.
 type slice struct {
 	Thread     int64
 	Span       string
 	Start, End int64
 }
 
-// recorded returns the messages of an agent, and what its target ran.
+// recorded returns the messages of an agent, and the true spans of its target.
 func recorded(t *testing.T, load string) (messages []pprofile.Profiles, truth []slice) {
 	t.Helper()
 	open := func(name string) *bufio.Reader {
@@ -84,7 +86,7 @@ func threadOf(dict pprofile.ProfilesDictionary, s pprofile.Sample) int64 {
 	return 0
 }
 
-// score is what samples say, by the truth.
+// score counts samples, compared with the truth.
 type score struct{ all, labelled, right, wrong, edge int64 }
 
 func (sum *score) add(t *testing.T, td pprofile.Profiles, truth []slice) {
@@ -94,13 +96,13 @@ func (sum *score) add(t *testing.T, td pprofile.Profiles, truth []slice) {
 		for _, scope := range r.ScopeProfiles().All() {
 			for _, p := range scope.Profiles().All() {
 				for _, s := range p.Samples().All() {
-					l, err := m.labels(s)
+					l, _, err := m.record(s)
 					if err != nil {
 						t.Fatal(err)
 					}
 					for _, at := range s.TimestampsUnixNano().All() {
 						sum.all++
-						if l.of["span_id"] == "" {
+						if l.Labels["span_id"] == "" {
 							continue
 						}
 						sum.labelled++
@@ -113,13 +115,13 @@ func (sum *score) add(t *testing.T, td pprofile.Profiles, truth []slice) {
 						switch {
 						case !known:
 							sum.edge++
-						case span == l.of["span_id"]:
+						case span == l.Labels["span_id"]:
 							sum.right++
 						default:
 							sum.wrong++
 						}
-						if id := td.Dictionary().LinkTable().At(int(s.LinkIndex())).SpanID(); l.of["trace_id"] != "" && id.String() != l.of["span_id"] {
-							t.Errorf("the Link has the span %s, the labels %s", id, l.of["span_id"])
+						if id := td.Dictionary().LinkTable().At(int(s.LinkIndex())).SpanID(); l.Labels["trace_id"] != "" && id.String() != l.Labels["span_id"] {
+							t.Errorf("the Link has the span %s, the labels %s", id, l.Labels["span_id"])
 						}
 					}
 				}
@@ -152,7 +154,7 @@ func TestSplit(t *testing.T) {
 			counts.Link += c.Link
 			counts.Ambiguous += c.Ambiguous
 			after.add(t, td, truth)
-			// One more of these, or a receiver, sees what is left as it is.
+			// A second processor, or a receiver, changes nothing.
 			again, err := afterwards.Split("connection", td)
 			if err != nil || again.Ambiguous != 0 || again.First != c.First || again.Labels != c.Labels {
 				t.Errorf("%s: %+v, %v, the second time; %+v the first time", load, again, err, c)
@@ -175,7 +177,7 @@ func timestamps(p pprofile.Profile) (n int64) {
 	return n
 }
 
-// TestProcessor runs a recording through what the Collector makes by the factory.
+// TestProcessor runs a recording through a processor of the factory.
 func TestProcessor(t *testing.T) {
 	messages, _ := recorded(t, "json")
 	got := 0
@@ -204,7 +206,7 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-// TestMalformed has indices that no table has, and timestamps that are not there.
+// TestMalformed has indices outside of their tables, and missing timestamps.
 func TestMalformed(t *testing.T) {
 	for name, spoil := range map[string]func(pprofile.ProfilesDictionary, pprofile.Sample){
 		"attribute": func(_ pprofile.ProfilesDictionary, s pprofile.Sample) { s.AttributeIndices().Append(9) },
@@ -217,7 +219,7 @@ func TestMalformed(t *testing.T) {
 	} {
 		td := pprofile.NewProfiles()
 		d := td.Dictionary()
-		d.StringTable().Append("", labelPrefix+"span_id")
+		d.StringTable().Append("", attribution.LabelPrefix+"span_id")
 		d.AttributeTable().AppendEmpty()
 		kv := d.AttributeTable().AppendEmpty()
 		kv.SetKeyStrindex(1)

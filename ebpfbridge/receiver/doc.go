@@ -30,10 +30,9 @@
 //
 // # Which process
 //
-// An agent sends the whole host. The receiver finds this process's part by the ids of
-// spans in the Lookup: the agent may have another process id for it. Until the first span
-// has been sampled, no samples are this process's. All that [Receiver.Subscribe] takes is
-// this process's: hostview gets the id of the connected process from the kernel.
+// An agent sends the whole host, with the host's process ids. The receiver takes the part with
+// this process's id. A process in another pid namespace needs [Receiver.Subscribe]: hostview
+// gets the id of the connected process from the kernel.
 //
 // # Which span
 //
@@ -51,18 +50,20 @@
 //
 // The label span_attribution of a span's samples has the witness: first, labels, link or
 // timeline. Other samples are counted as ambiguous. They stay in the profile, without the
-// labels of a span, and with the label span_attribution=ambiguous.
+// labels of a span, and with the label span_attribution=ambiguous. A program without any label
+// so far has no spans: its samples are not ambiguous.
+//
+// If the agent measures waiting, the receiver exports this as [exporter.KindOffCPU].
 //
 // # Limits
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
-// Names of C functions come from this process's own files. Without symbols there, they stay
-// addresses. A message has at most 2 MiB compressed, 32 MiB inflated and 80 MiB
+// Names of C functions come from the process's own files, see internal/symbols. A message has at most 2 MiB compressed, 32 MiB inflated and 80 MiB
 // decoded, and 128 MiB as pprof. Larger ones are refused.
 //
 // # For developers
 //
-// listen.go accepts agents, and grpc.go takes their messages. owner.go finds this process in
-// one and threads.go its threads. witness.go places the samples, hostprofile.go makes a
-// profile of them and symbols.go names functions. host.go does the same for all processes.
+// listen.go accepts agents, and grpc.go takes their messages. records.go places the samples,
+// by the rules of internal/attribution. profile.go makes a profile of them. host.go does the
+// same for all processes.
 package receiver

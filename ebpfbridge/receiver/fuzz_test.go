@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// FuzzTake takes what anybody may send: what is exported is valid, and has each
-// sample of the message at most once.
+// FuzzTake takes any message. Exported profiles are valid, and have each sample of the message
+// at most once.
 func FuzzTake(f *testing.F) {
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1, 2}, "span_id", checkoutID), m.record(1, []uint64{3}, "span_id", searchID))
@@ -51,11 +51,11 @@ func FuzzTake(f *testing.F) {
 		}
 		_ = host.take(t.Context(), "", m) // as hostview does
 		exported := new(exportertest.Recorder)
-		// All ids are this process's, so that much is decoded.
 		r, err := New(exported, func(string) (Span, bool) { return Span{Name: "x"}, true })
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.pid = 100
 		if err := r.take(t.Context(), "", m); err != nil {
 			return
 		}

@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
@@ -30,6 +29,13 @@ type Host struct {
 	core       *Receiver // its lock, its status, its symbols and its state of agents
 	handout    handout.Server
 	unreadable atomic.Bool
+	newest     atomic.Pointer[agentRun]
+}
+
+// agentRun is a connection of an agent, since its first message.
+type agentRun struct {
+	connection string
+	since      time.Time
 }
 
 // HostStatus counts what a Host has taken.
@@ -42,13 +48,15 @@ type HostStatus struct {
 	// Unreadable is true if functions of C in the last message stay addresses: their
 	// files may not be read. Or a bound was exceeded.
 	Unreadable bool
+	// AgentSince is the time of the first message of the newest agent, zero without one.
+	AgentSince time.Time
 }
 
-// NewHost returns a Host that exports a profile for each process in each message, of
-// [exporter.KindCPU]: there is no other CPU profile of these processes that it could be
-// added to. Its resource has the agent's attributes of the process, with service.name, by
-// default the name of the executable. Samples have the process id as the label
-// process_pid. The host does not flush the exporter, and does not shut it down.
+// NewHost returns a Host that exports the profiles of each process in each message, as a
+// Receiver does. Their resource has the agent's attributes of the process, with service.name,
+// by default the name of the executable. Samples have the labels [LabelProcess], and
+// [LabelExecutable], [LabelContainer], [LabelThread] and [LabelCPU] if the agent sends them.
+// The host does not flush the exporter, and does not shut it down.
 func NewHost(to exporter.Exporter) (*Host, error) {
 	if to == nil {
 		return nil, errors.New("receiver: NewHost needs an exporter")
@@ -83,45 +91,51 @@ func (h *Host) ServeSocket(ctx context.Context, path string) error {
 // Status returns what has been counted since NewHost.
 func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
-	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: int(out.HandedOut), RefusedSubscribers: int(out.Refused), Unreadable: h.unreadable.Load()}
-	s.Lost += int(out.Lost)
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: out.HandedOut, RefusedSubscribers: out.Refused, Unreadable: h.unreadable.Load()}
+	s.Lost += out.Lost
+	if run := h.newest.Load(); run != nil {
+		s.AgentSince = run.since
+	}
 	return s
 }
 
 // take takes a message of all processes.
 func (h *Host) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
+	if run := h.newest.Load(); run == nil || run.connection != connection {
+		h.newest.Store(&agentRun{connection, time.Now()})
+	}
 	if err := h.handout.HandOut(connection, m); err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
 	h.core.mu.Lock()
 	defer h.core.mu.Unlock()
-	named := map[*resource.Resource]*resource.Resource{} // profiles of a process share one
+	subjects := map[*resource.Resource]process{} // profiles of a process share one
 	err := h.core.export(ctx, connection, m, func(r *resource.Resource) process {
-		if named[r] == nil {
-			named[r] = withService(r)
+		of, ok := subjects[r]
+		if !ok {
+			id, _ := r.Set().Value("process.pid")
+			of = process{withService(r), id.AsInt64(), map[string]string{LabelProcess: strconv.FormatInt(id.AsInt64(), 10)}}
+			for key, label := range map[attribute.Key]string{"container.id": LabelContainer, "process.executable.name": LabelExecutable} {
+				if v, _ := r.Set().Value(key); v.AsString() != "" {
+					of.labels[label] = v.AsString()[:min(len(v.AsString()), maxLabelText)]
+				}
+			}
+			subjects[r] = of
 		}
-		id, _ := r.Set().Value("process.pid")
-		pid := id.AsInt64()
-		return process{exporter.KindCPU, named[r], pid, func(s *profile.Sample) { labelProcess(s, pid) }}
+		return of
 	})
-	h.unreadable.Store(h.core.symbols.unreadable)
+	h.unreadable.Store(h.core.symbols.Unreadable)
 	return err
 }
 
-// LabelProcess is the label of a [Host]'s samples that has the id of their process.
-const LabelProcess = labelkey.Process
-
-func labelProcess(s *profile.Sample, pid int64) {
-	if s.Label == nil {
-		s.Label = map[string][]string{}
-	}
-	s.Label[LabelProcess] = []string{strconv.FormatInt(pid, 10)}
-	// If both are the same, profile_id alone is enough for a span with work of its own.
-	// A store without registered spans lists it then.
-	if id := s.Label[labelkey.ProfileID]; len(id) > 0 && slices.Equal(id, s.Label[labelkey.SpanID]) {
-		delete(s.Label, labelkey.SpanID)
-	}
-}
+// The labels of a [Host]'s samples.
+const (
+	LabelProcess    = labelkey.Process    // the id of the process
+	LabelExecutable = labelkey.Executable // the name of its executable, if there is one
+	LabelContainer  = "container_id"
+	LabelThread     = "thread_name"
+	LabelCPU        = "cpu" // the number of the logical CPU
+)
 
 // withService returns a resource with the name of a service. Threads of the kernel have
 // no executable.

@@ -14,6 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
@@ -28,16 +29,23 @@ func TestHost(t *testing.T) {
 	m.process(100, m.record(1, []uint64{1, 2}, "span_id", searchID, "profile_id", searchID, "span_name", "search"))
 	m.process(200, m.record(1, []uint64{3}, "span_id", checkoutID, "profile_id", searchID))
 	m.process(300, m.record(2, []uint64{4, 5, 6}))
+	facts := map[string]*commonpb.AnyValue{
+		"thread.name":        {Value: &commonpb.AnyValue_StringValue{StringValue: "worker"}},
+		"cpu.logical_number": {Value: &commonpb.AnyValue_IntValue{IntValue: 3}},
+	}
+	for name, v := range facts {
+		s := m.ResourceProfiles[2].ScopeProfiles[0].Profiles[0].Samples[0]
+		s.AttributeIndices = append(s.AttributeIndices, int32(len(m.Dictionary.AttributeTable)))
+		m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{KeyStrindex: m.text(name), Value: v})
+	}
+	r := m.ResourceProfiles[0].GetResource()
+	r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: "container.id", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: "c1"}}})
 	for i, name := range []string{"", "process.executable.name", "service.name"} {
 		if name != "" {
 			r := m.ResourceProfiles[i].GetResource()
 			r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}})
 		}
 	}
-	m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].AttributeIndices = []int32{int32(len(m.Dictionary.AttributeTable))}
-	m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{
-		KeyStrindex: m.text("pprof.profile.doc_url"), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: "x"}},
-	})
 	conn := dial(t, serveTCP(t, h.ServeGRPC))
 	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
 		t.Fatal(err)
@@ -50,27 +58,27 @@ func TestHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if parsed.DocURL != "" {
-			t.Errorf("got the text %q that no agent sends", parsed.DocURL)
+		if p.Kind() != exporter.KindHost {
+			t.Errorf("kind %s, want host", p.Kind())
 		}
 		for _, s := range parsed.Sample {
 			l := s.Label
-			labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution]))
+			labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution])+" "+first(l[LabelThread])+first(l[LabelCPU])+first(l[LabelContainer]))
 		}
 	}
 	if want := []string{"(no executable)", "process.executable.name", "service.name"}; !slices.Equal(services, want) {
 		t.Errorf("services %q, want %q", services, want)
 	}
 	want := []string{
-		"100 " + searchID + "  first", "100   ambiguous",
-		"200 " + searchID + " " + checkoutID + " first", // a span below the profile's span
-		"300   ", "300   ambiguous",
+		"100 " + searchID + "  first c1", "100   ambiguous c1",
+		"200 " + searchID + " " + checkoutID + " first ", // a span below the profile's span
+		"300    worker3", // without labels, so without spans
 	}
 	if !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
-	if s := h.Status(); s.Messages != 1 || s.First != 3 || s.Ambiguous != 3 {
-		t.Errorf("%+v, want 3 first samples and 3 ambiguous ones", s)
+	if s := h.Status(); s.Messages != 1 || s.First != 2 || s.Ambiguous != 1 || s.Spanless != 3 {
+		t.Errorf("%+v, want 2 first samples, 1 ambiguous one and 3 without spans", s)
 	}
 
 	m.process(400, m.record(77, []uint64{1}))

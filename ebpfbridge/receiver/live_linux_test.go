@@ -8,6 +8,7 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"net"
@@ -21,10 +22,11 @@ import (
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
-	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/attribution"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/livetest"
@@ -168,7 +170,9 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	d := m.GetDictionary()
 	return slices.ContainsFunc(d.GetAttributeTable(), func(a *profilespb.KeyValueAndUnit) bool {
-		return label(handout.Text(d, a.GetKeyStrindex())) == labelkey.SpanName && text(d, a.GetValue()) == warmUp
+		texts := d.GetStringTable()
+		v, _ := a.GetValue().GetValue().(*commonpb.AnyValue_StringValueStrindex)
+		return texts[a.GetKeyStrindex()] == attribution.LabelPrefix+labelkey.SpanName && v != nil && texts[v.StringValueStrindex] == warmUp
 	})
 }
 
@@ -177,7 +181,7 @@ func TestLive(t *testing.T) {
 	l := startLive(t)
 	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
-			livetest.Doubling(t, liveCPU(t, load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
+			livetest.Doubling(t, liveCPU(load), func(cpu time.Duration) string { return l.check(t, load, cpu) })
 		})
 	}
 }
@@ -194,10 +198,6 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 	if load == "kernel" {
 		checkFramesOfKernel(t, exported)
 	}
-	if name := os.Getenv("SPANPROF_EBPF_RECORD"); name != "" {
-		recordTo(t, filepath.Join(name, load), truth, got)
-		return ""
-	}
 	if load == "cgo" && !namesOfC(t, l.target, exported) {
 		return "no span has a frame of ebpftarget's C code"
 	}
@@ -207,30 +207,29 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 	return ""
 }
 
-// namesOfC finds functions of C in the spans. The target's file stands for this
-// process's own.
+// namesOfC finds functions of C in the spans. The target has ended, so its file has their names.
 func namesOfC(t *testing.T, target string, exported *exportertest.Recorder) bool {
 	t.Helper()
-	var functions table
+	f, err := elf.Open(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	functions, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
 	names := map[string]int64{}
 	for sample := range ofSpans(t, exported) {
 		for _, l := range sample.Location {
-			if len(l.Line) > 0 || l.Mapping == nil {
+			if len(l.Line) > 0 || l.Mapping == nil || path.Base(l.Mapping.File) != path.Base(target) {
 				continue
 			}
-			f := file{path.Base(l.Mapping.File), l.Mapping.BuildID}
-			if f.base != path.Base(target) {
-				continue
-			}
-			if functions.functions == nil {
-				opened, err := os.Open(target)
-				if err != nil {
-					t.Fatal(err)
+			for _, s := range functions {
+				if l.Address >= s.Value && l.Address < s.Value+s.Size {
+					names[s.Name] += sample.Value[0]
 				}
-				functions, _ = new(symbols).parse(opened, f.buildID)
-				_ = opened.Close()
 			}
-			names[functions.at(l.Address)] += sample.Value[0]
 		}
 	}
 	t.Logf("functions of C, by samples of spans: %v", names)
@@ -254,16 +253,8 @@ func checkFramesOfKernel(t *testing.T, exported *exportertest.Recorder) {
 }
 
 // liveCPU is the CPU time of a load: 2382 samples at 397 a second, 50 % more where a
-// third is of no span. SPANPROF_EBPF_CPU is for short recordings.
-func liveCPU(t *testing.T, load string) time.Duration {
-	t.Helper()
-	if text := os.Getenv("SPANPROF_EBPF_CPU"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal("SPANPROF_EBPF_CPU: ", err)
-		}
-		return d
-	}
+// third is of no span.
+func liveCPU(load string) time.Duration {
 	if load == "shared" {
 		return 9 * time.Second
 	}

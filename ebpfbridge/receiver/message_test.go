@@ -8,6 +8,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+
+	"github.com/spanprof/spanprof/internal/attribution"
 )
 
 // Spans of the process in tests.
@@ -83,7 +85,7 @@ func (m message) record(stack int32, timestamps []uint64, labels ...string) *pro
 	}
 	add("thread.id", &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: 7}})
 	for i := 0; i < len(labels); i += 2 {
-		add(labelPrefix+labels[i], &commonpb.AnyValue{
+		add(attribution.LabelPrefix+labels[i], &commonpb.AnyValue{
 			Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: m.text(labels[i+1])},
 		})
 	}

@@ -61,6 +61,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = 100
 	m, twins, broken := newMessage(), newMessage(), newMessage()
 	m.process(100, m.record(1, []uint64{5, 3, 9}, "span_id", checkoutID), m.record(2, []uint64{4}))
 	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))

@@ -53,10 +53,6 @@ type Timelines interface {
 	// SpanAt returns the id of the span with the labels that the thread had at a time.
 	// It is "" if the thread had no span's labels. known is false if this is uncertain.
 	SpanAt(thread int64, at time.Time) (id string, known bool)
-	// ThreadsOf returns the threads that are known to have had the labels of a span at a
-	// time. An agent in another pid namespace has other ids for threads: the receiver
-	// matches them by certain samples.
-	ThreadsOf(id string, at time.Time) []int64
 }
 
 // WithTimelines places samples by what ran on their threads, where the agent's labels are

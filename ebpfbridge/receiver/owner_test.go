@@ -12,25 +12,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// A message has the whole host. The process takes its own part.
 func TestOwnProcess(t *testing.T) {
-	none, first, later, moved := newMessage(), newMessage(), newMessage(), newMessage()
-	// Before a span has been sampled, no process is known to be this one.
-	none.process(100, none.record(1, []uint64{1}))
-	first.process(99, first.record(1, []uint64{1}, "span_id", "1111111111111111"))
-	first.process(100, first.record(1, []uint64{2}, "span_id", searchID), first.record(2, []uint64{3}))
-	// Without spans, the process id tells.
-	later.process(99, later.record(1, []uint64{4, 5}))
-	later.process(100, later.record(2, []uint64{6}))
-	// An agent in another pid namespace has another id.
-	moved.process(100, moved.record(2, []uint64{7}, "span_id", "1111111111111111"))
-	moved.process(5, moved.record(1, []uint64{8}, "span_id", searchID))
-	got, _ := take(t, []message{none, first, later, moved})
-	want := []string{
-		"1 frames, [1 10]:",
-		"1 frames, [1 10]:",
-		"2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
-		"2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
-	}
+	m := newMessage()
+	m.process(99, m.record(1, []uint64{1}, "span_id", searchID))
+	m.process(100, m.record(1, []uint64{2}, "span_id", searchID), m.record(2, []uint64{3}))
+	got, _ := take(t, []message{m})
+	want := []string{"1 frames, [1 10]:", "2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -69,11 +57,11 @@ func TestFieldOrder(t *testing.T) {
 	}
 }
 
-// TestOtherProfiles leaves out what is not CPU time: off-CPU time, say.
+// TestOtherProfiles leaves out profiles of other kinds: events of probes.
 func TestOtherProfiles(t *testing.T) {
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
-	m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].SampleType.TypeStrindex = m.text("off_cpu")
+	m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].SampleType.TypeStrindex = m.text("events")
 	got, status := take(t, []message{m})
 	if len(got) != 0 || status.Other != 1 {
 		t.Errorf("%v, %+v", got, status)

@@ -14,7 +14,10 @@ import (
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
+	"github.com/spanprof/spanprof/ebpfbridge/internal/symbols"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/attribution"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -22,7 +25,7 @@ import (
 // stock agent at 19 Hz, 240 busy cores have as many.
 const maxMemory = 128 << 20
 
-// Span is what a receiver needs to know of a span.
+// Span is a span as a receiver needs it.
 type Span struct {
 	// Name is the value of the label span_name, in full.
 	Name string
@@ -31,8 +34,7 @@ type Span struct {
 }
 
 // Lookup returns a span by its id, 16 hexadecimal digits as in the label span_id. ok
-// is false if it is not one of this process. It is called for each id in a message, also
-// for ids of other processes.
+// is false if it is not one of this process. It completes labels that the agent cuts.
 type Lookup func(id string) (span Span, ok bool)
 
 // LookupIn returns the Lookup of a store.
@@ -46,25 +48,17 @@ func LookupIn(store interface {
 	}
 }
 
-// own is lookup for what a message has for an id, which may be anything.
-func (lookup Lookup) own(id string) (Span, bool) {
-	if len(id) != 16 {
-		return Span{}, false
-	}
-	return lookup(id)
-}
-
 // Receiver takes the profiles of an agent. It is safe for concurrent use.
 type Receiver struct {
 	config
 	to     exporter.Exporter
 	lookup Lookup
+	pid    int64 // of this process
 
 	mu       sync.Mutex // one message at a time
-	owner    owner
-	threads  *threads            // of the current message's agent
-	known    map[string]*threads // by connection
-	symbols  symbols
+	agents   attribution.Agents
+	labelled map[processOf]bool // processes with labels
+	symbols  symbols.Symbolizer
 	reports  report.Reporter
 	metrics  *metrics
 	statusMu sync.Mutex
@@ -82,36 +76,49 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{config: c, to: to, lookup: lookup, metrics: m, threads: new(threads), known: map[string]*threads{}}, nil
+	return &Receiver{config: c, to: to, lookup: lookup, pid: int64(os.Getpid()), metrics: m}, nil
 }
 
 // take takes a message that came over a connection. An error means that the message
 // breaks the format's rules; then nothing of it is exported. A failed export is not
 // returned: an agent cannot help it.
 func (r *Receiver) take(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
+	own := &collectorpb.ExportProfilesServiceRequest{Dictionary: m.GetDictionary()}
+	for _, p := range m.GetResourceProfiles() {
+		pid, err := handout.ProcessID(m.GetDictionary(), p.GetResource())
+		if err != nil {
+			return fmt.Errorf("receiver: %w", err)
+		}
+		if pid == r.pid {
+			own.ResourceProfiles = append(own.ResourceProfiles, p)
+		}
+	}
+	if err := handout.CheckNamespace(); err != nil && len(own.ResourceProfiles) == 0 {
+		r.reports.Report(fmt.Errorf("receiver: a message without samples of this process: %w. Or run a hostview, and use Subscribe", err))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.takeOwn(ctx, connection, r.owner.own(m, r.lookup))
+	return r.takeOwn(ctx, connection, own)
 }
 
 // takeOwn takes a message of this process only. The caller holds the lock.
 func (r *Receiver) takeOwn(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error {
-	own := process{kind: exporter.KindHost, resource: r.resource, pid: int64(os.Getpid())}
+	own := process{resource: r.resource, pid: int64(os.Getpid())}
 	return r.export(ctx, connection, m, func(*resource.Resource) process { return own })
 }
 
 // export exports the profiles in a message. of returns the process of a resource. The
 // caller holds the lock, and counts refused messages.
 func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest, of func(*resource.Resource) process) error {
-	timed, err := decode.Profiles(m, maxMemory)
+	decoded, err := decode.Profiles(m, maxMemory)
 	if err != nil {
 		return fmt.Errorf("receiver: %w", err)
 	}
-	r.symbols.begin(ctx)
+	r.symbols.Begin(ctx)
 	counted := Status{Messages: 1}
 	var profiles []*exporter.Profile
-	for _, p := range timed {
-		host, err := r.hostProfile(p, of(p.Resource()), connection, &counted)
+	for _, p := range decoded {
+		host, err := r.hostProfile(p, of(p.Resource), connection, &counted)
 		if err != nil {
 			return fmt.Errorf("receiver: %w", err)
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// loads are those of internal/integration/ebpftarget.
+// loads are the loads of internal/integration/ebpftarget.
 var loads = []string{"tight", "json", "cgo", "kernel", "shared"}
 
 // recorded returns what TestLive recorded of a load: a stock agent's messages, and
@@ -77,8 +77,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedKeyed has the messages of an agent that tells records apart by their
-// labels, as upstream's pull request 1790 would.
+// TestRecordedKeyed has the messages of an agent that separates records by their labels, as in
+// upstream's pull request 1790.
 func TestRecordedKeyed(t *testing.T) {
 	for _, load := range []string{"tight-keyed", "shared-keyed"} {
 		truth, messages := recorded(t, load)
@@ -137,8 +137,8 @@ func checkExported(t *testing.T, truth truth, s Status, exported *exportertest.R
 			}
 		}
 	}
-	if certain != int64(s.First) || unclear != int64(s.Ambiguous) {
-		t.Errorf("exported %d certain and %d ambiguous samples, want %d and %d", certain, unclear, s.First, s.Ambiguous)
+	if certain != int64(s.First+s.Spanless) || unclear != int64(s.Ambiguous) {
+		t.Errorf("exported %d certain and %d ambiguous samples, want %d and %d", certain, unclear, s.First+s.Spanless, s.Ambiguous)
 	}
 }
 

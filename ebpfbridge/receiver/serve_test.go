@@ -29,6 +29,7 @@ func newReceiver(t *testing.T, opts ...Option) (*Receiver, *exportertest.Recorde
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = 100 // as in messages
 	return r, exported
 }
 
@@ -128,6 +129,7 @@ func TestExportFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = 100
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
 	if err := export(t, dial(t, serveTCP(t, r.ServeGRPC)), m.ExportProfilesServiceRequest); err != nil {

@@ -26,10 +26,12 @@ type Status struct {
 	First, Witnessed, Placed int
 	// Ambiguous are samples of this process that may belong to any span.
 	Ambiguous int
+	// Spanless are samples of programs without any label so far: they are of no span.
+	Spanless int
 	// LabelsLost are samples with as many labels as an agent keeps, and without the
 	// labels of a span. The agent may have dropped them.
 	LabelsLost int
-	// Other are profiles of this process that are not of CPU time.
+	// Other are profiles of this process that are not of CPU time or waiting.
 	Other int
 	// Lost are samples that hostview had for this process and lost, because
 	// [Receiver.Subscribe] did not take them in time.
@@ -81,8 +83,9 @@ var counts = [...]count{
 	{"agent: samples certain by labels or Link", "sample.received", "{sample}", ofSamples, "witnessed", func(s *Status) *int { return &s.Witnessed }},
 	{"agent: samples certain by timelines", "sample.received", "{sample}", ofSamples, "placed", func(s *Status) *int { return &s.Placed }},
 	{"agent: samples ambiguous", "sample.received", "{sample}", ofSamples, "ambiguous", func(s *Status) *int { return &s.Ambiguous }},
+	{"agent: samples without any label so far", "sample.received", "{sample}", ofSamples, "spanless", func(s *Status) *int { return &s.Spanless }},
 	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, and without the labels of a span.", "", func(s *Status) *int { return &s.LabelsLost }},
-	{"agent: profiles not of CPU time", "profile.other", "{profile}", "Profiles of this process that are not of CPU time.", "", func(s *Status) *int { return &s.Other }},
+	{"agent: profiles of other kinds", "profile.other", "{profile}", "Profiles of this process that are not of CPU time or waiting.", "", func(s *Status) *int { return &s.Other }},
 	{"agent: samples lost by hostview", "sample.lost", "{sample}", "Samples of this process that hostview had and lost, because the process did not read in time.", "", func(s *Status) *int { return &s.Lost }},
 	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles that the exporter returned an error for.", "", func(s *Status) *int { return &s.Failed }},
 	{"agent: connections refused", "connection.refused", "{connection}", "Connections of users that may not send.", "", func(s *Status) *int { return &s.RefusedAgents }},

@@ -4,7 +4,6 @@
 package receiver
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -13,17 +12,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -82,6 +78,7 @@ func newPage(t *testing.T, load string, opts ...Option) (page, truth) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = truth.pid(t, messages)
 	for _, m := range messages {
 		if err := r.take(t.Context(), "connection", m); err != nil {
 			t.Fatal(err)
@@ -203,46 +200,4 @@ func checkPages(t *testing.T, load string, witnesses []string, opts ...Option) {
 		}
 	}
 	t.Logf("%d samples on the pages of %d spans, 0 wrong, %d ambiguous", onPages, len(truth.spans()), p.status.Ambiguous)
-}
-
-// TestPagesFormats has the kernel's frames and those of C in all formats.
-func TestPagesFormats(t *testing.T) {
-	for _, tt := range []struct{ load, typ, mark, file string }{
-		{"kernel", "kernel", "[k] ", exporter.KernelMapping},
-		{"cgo", "native", "[n] ", "ebpftarget"},
-	} {
-		truth, _ := recorded(t, tt.load)
-		p, _ := newPage(t, tt.load, WithTimelines(timelines{truth}))
-		query := byID(truth.spans()[2].Span)
-		a := p.json(t, query)
-		if len(a.FrameTypes) == 0 || a.FrameTypes[0].Type != tt.typ || a.FrameTypes[0].Self*2 < a.Total {
-			t.Errorf("%s: frames %v, want most in %s code", tt.load, a.FrameTypes, tt.typ)
-		}
-		if len(a.Executables) == 0 || a.Executables[0].File != tt.file {
-			t.Errorf("%s: executables %v, want %s first", tt.load, a.Executables, tt.file)
-		}
-		if text := string(p.get(t, query, "text")); !strings.Contains(text, tt.mark) || !strings.Contains(text, "ms on a CPU") {
-			t.Errorf("%s: no %q or time on a CPU in\n%s", tt.load, tt.mark, text)
-		}
-		if folded := string(p.get(t, query, "folded")); tt.typ == "kernel" && !strings.Contains(folded, "_[k] ") || strings.Count(folded, "\n") < 2 {
-			t.Errorf("%s:\n%s", tt.load, folded)
-		}
-		if html := string(p.get(t, query, "html")); !strings.Contains(html, "<html") {
-			t.Errorf("%s: no page: %s", tt.load, html)
-		}
-		parsed, err := profile.Parse(bytes.NewReader(p.get(t, query, "pprof")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var sum int64
-		for _, s := range parsed.Sample {
-			sum += s.Value[len(s.Value)-1]
-			if !slices.Equal(s.Label[labelkey.SpanName], []string{truth.spans()[2].Name}) || len(s.Label[labelkey.SpanAttribution]) != 1 {
-				t.Errorf("%s: a sample has the labels %v", tt.load, s.Label)
-			}
-		}
-		if sum != a.Total {
-			t.Errorf("%s: %d ns as pprof, %d as JSON", tt.load, sum, a.Total)
-		}
-	}
 }

@@ -24,7 +24,7 @@ import (
 // twice.
 func (r *Receiver) Subscribe(ctx context.Context, path string) error {
 	err := handout.Read(ctx, path, func(d handout.Delivery) {
-		r.count(Status{Lost: int(d.Lost)})
+		r.count(Status{Lost: d.Lost})
 		if d.Message == nil {
 			return
 		}

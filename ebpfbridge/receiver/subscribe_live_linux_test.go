@@ -26,7 +26,6 @@ import (
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/loudskip"
@@ -132,7 +131,7 @@ func asOf(t *testing.T, m *collectorpb.ExportProfilesServiceRequest, pid int) (*
 	samples, now := 0, uint64(time.Now().UnixNano())
 	for _, r := range m.GetResourceProfiles() {
 		for _, kv := range r.GetResource().GetAttributes() {
-			if handout.Text(m.GetDictionary(), kv.GetKeyStrindex()) == "process.pid" || kv.GetKey() == "process.pid" {
+			if m.GetDictionary().GetStringTable()[kv.GetKeyStrindex()] == "process.pid" || kv.GetKey() == "process.pid" {
 				kv.Value = &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(pid)}}
 			}
 		}
@@ -207,7 +206,7 @@ func checkHost(t *testing.T, exported *exportertest.Recorder, apps []*runningApp
 			t.Fatal(err)
 		}
 		service, _ := p.Resource().Set().Value("service.name")
-		if service.AsString() == "" || p.Kind() != exporter.KindCPU {
+		if service.AsString() == "" || p.Kind() != exporter.KindHost {
 			t.Errorf("service %q, kind %s", service.AsString(), p.Kind())
 		}
 		for _, s := range parsed.Sample {

@@ -93,22 +93,25 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var o owner
+	r.pid = t.pid(tb, messages)
 	for _, m := range messages {
-		profiles, err := decode.Profiles(o.own(m, t.lookup), maxMemory)
+		profiles, err := decode.Profiles(m, maxMemory)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		for _, p := range profiles {
-			parsed, err := p.Parsed()
-			if err != nil {
-				tb.Fatal(err)
+			if pidOf(p) != r.pid {
+				continue
 			}
-			list := records(p, parsed)
-			placing.threads.keyed = placing.threads.keyed || haveTwins(list)
-			placing.threads.see(p, list, placing.timelines)
+			list, rules := records(p)
+			keyed := placing.agents.Keyed("connection", rules)
+			spans := placing.haveSpans("connection", r.pid, list)
 			for _, rec := range list {
-				t.compareRecord(&sum, rec, placing.place(rec, new(Status)))
+				placed := []placed{rec.slice(0, len(rec.Timestamps))}
+				if spans {
+					placed = placing.place(rec, keyed, new(Status))
+				}
+				t.compareRecord(&sum, rec, placed)
 			}
 		}
 		if err := r.take(tb.Context(), "connection", m); err != nil {
@@ -118,8 +121,33 @@ func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServ
 	return sum, r, exported
 }
 
+func pidOf(p decode.Profile) int64 {
+	v, _ := p.Resource.Set().Value("process.pid")
+	return v.AsInt64()
+}
+
+// pid returns the agent's id of the target: of the process with the target's spans.
+func (t truth) pid(tb testing.TB, messages []*collectorpb.ExportProfilesServiceRequest) int64 {
+	tb.Helper()
+	for _, m := range messages {
+		profiles, err := decode.Profiles(m, maxMemory)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, p := range profiles {
+			list, _ := records(p)
+			for _, rec := range list {
+				if _, ok := t.lookup(rec.rule.Labels[labelkey.SpanID]); ok {
+					return pidOf(p)
+				}
+			}
+		}
+	}
+	return 0
+}
+
 func (t truth) compareRecord(sum *score, rec record, list []placed) {
-	sent := rec.labels[labelkey.SpanID]
+	sent := rec.rule.Labels[labelkey.SpanID]
 	for _, p := range list {
 		for _, at := range p.at {
 			sum.times[rec.thread] = append(sum.times[rec.thread], int64(at))

@@ -6,7 +6,6 @@ package receiver
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/resource"
+	"github.com/google/pprof/profile"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
-	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
-	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/attribution"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
@@ -33,6 +31,7 @@ func take(t *testing.T, messages []message, opts ...Option) ([]string, Status) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = 100
 	for _, m := range messages {
 		if err := r.take(t.Context(), "connection", m.ExportProfilesServiceRequest); err != nil {
 			t.Fatal(err)
@@ -150,6 +149,7 @@ func TestTwinsOfAnotherAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pid = 100
 	for i, m := range []message{twins, other} {
 		if err := r.take(t.Context(), strconv.Itoa(i), m.ExportProfilesServiceRequest); err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestIDsWithoutPrefix(t *testing.T) {
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1, 2}, "span_id", checkoutID))
 	for _, a := range m.Dictionary.AttributeTable {
-		if a.GetKeyStrindex() == m.text(labelPrefix+labelkey.SpanID) {
+		if a.GetKeyStrindex() == m.text(attribution.LabelPrefix+labelkey.SpanID) {
 			a.KeyStrindex = m.text(labelkey.SpanID)
 		}
 	}
@@ -208,16 +208,9 @@ type timelineFunc func(thread int64, at time.Time) (string, bool)
 
 func (f timelineFunc) SpanAt(thread int64, at time.Time) (string, bool) { return f(thread, at) }
 
-func (f timelineFunc) ThreadsOf(id string, at time.Time) []int64 {
-	if on, known := f(7, at); known && on == id {
-		return []int64{7}
-	}
-	return nil
-}
-
 func TestTimelines(t *testing.T) {
 	m := newMessage()
-	m.process(int64(os.Getpid()), m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
+	m.process(100, m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
 	got, status := take(t, []message{m}, WithTimelines(timelineFunc(func(thread int64, at time.Time) (string, bool) {
 		if thread != 7 {
 			t.Errorf("thread %d, want 7", thread)
@@ -254,68 +247,12 @@ func TestTimelinesContradict(t *testing.T) {
 		nil,
 	} {
 		m := newMessage()
-		m.process(int64(os.Getpid()), m.record(1, []uint64{1, 2, 3}, labels...), m.record(2, []uint64{4, 5}, "span_id", searchID))
+		m.process(100, m.record(1, []uint64{1, 2, 3}, labels...), m.record(2, []uint64{4, 5}, "span_id", searchID))
 		_, status := take(t, []message{m}, WithTimelines(always))
 		if want := (Status{Messages: 1, First: 2, Placed: 1, Ambiguous: 2}); status != want {
 			t.Errorf("labels %q: %+v, want %+v", labels, status, want)
 		}
 	}
-}
-
-// TestThreadsOfNamespace finds which of the process's threads is meant by the agent's id.
-func TestThreadsOfNamespace(t *testing.T) {
-	at := func(n uint64) []uint64 { return []uint64{n, n + 100} }
-	for name, test := range map[string]struct {
-		timelines timelineFunc
-		placed    int
-	}{
-		"one thread":          {func(thread int64, _ time.Time) (string, bool) { return searchID, thread == 7 }, 4},
-		"too few samples":     {func(thread int64, at time.Time) (string, bool) { return searchID, thread == 7 && at.UnixNano()%100 < 2 }, 0},
-		"on another as often": {func(int64, time.Time) (string, bool) { return searchID, true }, 0},
-	} {
-		m := newMessage()
-		m.process(1<<40, m.record(1, at(1), "span_id", searchID), m.record(1, at(1), "span_id", searchID),
-			m.record(1, at(2), "span_id", searchID), m.record(1, at(3), "span_id", searchID))
-		_, status := take(t, []message{m}, WithTimelines(severalThreads{test.timelines}))
-		if status.Placed != test.placed || status.Placed+status.Ambiguous != 4 {
-			t.Errorf("%s: %+v, want %d of 4 samples placed", name, status, test.placed)
-		}
-	}
-}
-
-// Threads that are known by one connection's samples place nothing of another connection.
-func TestThreadsOfAnotherConnection(t *testing.T) {
-	on7 := timelineFunc(func(thread int64, _ time.Time) (string, bool) { return searchID, thread == 7 })
-	r, err := New(new(exportertest.Recorder), lookup, WithTimelines(on7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for connection, want := range []int{3, 3, 4} { // placed; the last message is on connection 0
-		m := newMessage()
-		var records []*profilespb.Sample
-		for i := range []int{3, 1, 1}[connection] {
-			records = append(records, m.record(1, []uint64{uint64(i + 1), 100}, "span_id", searchID))
-		}
-		m.process(1<<40, records...)
-		if err := r.take(t.Context(), strconv.Itoa(connection%2), m.ExportProfilesServiceRequest); err != nil {
-			t.Fatal(err)
-		}
-		if s := r.Status(); s.Placed != want {
-			t.Errorf("message %d: got %+v, want %d placed", connection, s, want)
-		}
-	}
-}
-
-// severalThreads is a timelineFunc of two threads.
-type severalThreads struct{ timelineFunc }
-
-func (s severalThreads) ThreadsOf(id string, at time.Time) (list []int64) {
-	for _, thread := range []int64{7, 8} {
-		if on, known := s.SpanAt(thread, at); known && on == id {
-			list = append(list, thread)
-		}
-	}
-	return list
 }
 
 func TestLabelsLost(t *testing.T) {
@@ -330,22 +267,60 @@ func TestLabelsLost(t *testing.T) {
 	}
 }
 
-// What is remembered of agents is bounded.
-func TestUseThreads(t *testing.T) {
+// Processes without labels have no spans, until one comes. As many are remembered as a machine
+// has.
+func TestSpanless(t *testing.T) {
+	before, after := newMessage(), newMessage()
+	before.process(100, before.record(1, []uint64{1, 2}))
+	after.process(100, after.record(1, []uint64{3, 4}), after.record(2, []uint64{5}, "span_id", searchID))
+	got, status := take(t, []message{before, after, before})
+	want := []string{
+		"1 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
+		"2 frames, [1 10]:", "2 frames, [1 10]:",
+		"2 frames, [1 10]: span_attribution=ambiguous", "2 frames, [1 10]: span_attribution=ambiguous",
+		"2 frames, [2 20]:",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := (Status{Messages: 3, First: 3, Ambiguous: 2, Spanless: 2}); status != want {
+		t.Errorf("got %+v, want %+v", status, want)
+	}
 	r, _ := newReceiver(t)
-	for i := range 10 * maxConnections {
-		r.useThreads(strconv.Itoa(i))
-		if len(r.known) > maxConnections {
-			t.Fatalf("got %d agents, want at most %d", len(r.known), maxConnections)
+	labelled := []record{{rule: attribution.Record{Labels: map[string]string{"user": "ann"}}}}
+	for pid := range int64(2*maxProcesses + 1) {
+		if !r.haveSpans("connection", pid, labelled) || len(r.labelled) > maxProcesses {
+			t.Fatalf("process %d: %d processes are remembered", pid, len(r.labelled))
 		}
 	}
-	var list []record
-	for i := range int64(2*maxThreads + 1) {
-		list = append(list, record{thread: i, labels: map[string]string{labelkey.SpanID: searchID}, timestamps: []uint64{1}})
+}
+
+// Profiles of waiting have the agent's values, and are placed as profiles of CPU time.
+func TestOffCPU(t *testing.T) {
+	m := newMessage()
+	waits := m.record(1, []uint64{1, 2, 3}, "span_id", searchID)
+	waits.Values = []int64{5, 7, 11}
+	m.process(100, waits)
+	p := m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0]
+	p.SampleType.TypeStrindex, p.SampleType.UnitStrindex, p.PeriodType, p.Period = m.text("off_cpu"), m.text("nanoseconds"), nil, 0
+	got, status := take(t, []message{m})
+	want := []string{
+		"2 frames, [1 5]: span_attribution=first span_id=" + searchID + " span_name=search",
+		"2 frames, [2 18]: span_attribution=ambiguous",
 	}
-	p := decode.Timed{Profile: exporter.NewParsedProfile(exporter.Window{Resource: resource.Empty()}, nil)}
-	r.threads.see(p, list, timelineFunc(func(int64, time.Time) (string, bool) { return searchID, true }))
-	if n := len(r.threads.votes); n != 1 {
-		t.Errorf("got %d threads, want 1 after %d", n, len(list))
+	if diff := cmp.Diff(want, got); diff != "" || status.Other != 0 {
+		t.Errorf("%+v, (-want +got):\n%s", status, diff)
+	}
+	// Hostview merges profiles.
+	h, exported := newReceiver(t)
+	if err := h.take(t.Context(), "", m.ExportProfilesServiceRequest); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := exported.Profiles()[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Merge([]*profile.Profile{parsed, parsed}); err != nil {
+		t.Error(err)
 	}
 }

@@ -103,8 +103,8 @@ var pyroscopeIDs = []string{
 	"block:contentions:count:contentions:count",
 }
 
-// typeByPyroscopeID returns the type that a query of Pyroscope names. The service of such
-// a query is a condition on service_name.
+// typeByPyroscopeID returns the type of a query of Pyroscope. The service of such a query is a
+// condition on service_name.
 func typeByPyroscopeID(id string) (Type, bool) {
 	parts := strings.Split(id, ":")
 	if len(parts) != pyroscopeColons+1 || !slices.Contains(pyroscopeIDs, id) {

@@ -7,12 +7,13 @@
 //	hostview -listen /run/spanprof-agent/otlp.sock -socket /run/spanprof/host.sock
 //	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels
 //
-// The page has flame graphs, functions and executables of each service. It has them for
-// each span of Go programs with spanprof, too. Samples have the agent's service name, by
-// default the name of the executable. Their label process_pid has the process id. The
-// agent's samples are CPU time here, query them as such:
+// The first page shows what uses the machine: a table by executable, process, container or
+// thread, and the flame graph of its rows. Below spans/ are the spans of Go programs with
+// spanprof, and all pages of package viewer. A service has the agent's name for it, by default
+// the name of the executable. Samples have the labels of [receiver.NewHost]. They are of the
+// type host:
 //
-//	http://127.0.0.1:6061/?query=nginx.cpu{process_pid="4711"}
+//	http://127.0.0.1:6061/spans/?query=.host{process_pid="4711"}
 //
 // Only the agent needs privileges. Hostview refuses samples of users other than root, its
 // own and -agent-uid. Only root and hostview's user may have write permission for the

@@ -36,8 +36,8 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	status := pageStatus{host: host, windows: w, agents: c.listen}
-	page := viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))
+	status := &pageStatus{host: host, windows: w, agents: c.listen}
+	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))}
 
 	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())
 	parts := []func(context.Context) error{

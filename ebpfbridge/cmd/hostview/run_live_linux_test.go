@@ -113,25 +113,30 @@ func TestRun(t *testing.T) {
 		}
 		Process []struct{ Query string }
 	}
-	if err := json.Unmarshal([]byte(get(t, c.page, "?format=json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(get(t, c.page, "spans/?format=json")), &list); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.cpu{}} {program1.cpu{}}]}" {
+	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.host{}} {program1.host{}}]}" {
 		t.Errorf("the page lists %s", got)
 	}
-	const ofSpan = "?format=text&query=.cpu{profile_id=%2200f067aa0ba902b7%22}"
+	const ofSpan = "spans/?format=text&query=.host{profile_id=%2200f067aa0ba902b7%22}"
 	for _, tt := range []struct{ query, want string }{
-		{"?format=text&query=program0.cpu{}", "40.0 ms in 4 samples"},
-		{"?format=text&query=program0.cpu{}", "frames   [k] kernel 100.0%"},
+		{"?format=text", "by executable, 5 min: 0.08 s"},
+		{"?format=text", "50.0 %  program0"},
+		{"?format=text&by=process&executable=program1", "50.0 %  1073741825 program1"},
+		{"flame.json", `"vfs_read"`},
+		{"", "<h1>What uses this machine?</h1>"},
+		{"spans/?format=text&query=program0.host{}", "40.0 ms in 4 samples"},
+		{"spans/?format=text&query=program0.host{}", "frames   [k] kernel 100.0%"},
 		{ofSpan, "40.0 ms in 4 samples"},
-		{ofSpan, " > [k] vfs_read"},
-		{ofSpan, "the span is certain for 4 samples by being the first of their record"},
-		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
-		{"?format=text&query=.cpu{process_pid=%221073741825%22}", "(10.0 ms) may be any span's"},
-		{"?format=json&query=.cpu{}", `"Whole machine: CPU time"`},
-		{"?format=text&query=.cpu{profile_id=%220000000000000001%22}", "no sample of the agent is"},
-		{"?format=text", "processes:"},
-		{"log?format=text", "samples lost: too many processes: 2"},
+		{ofSpan, "[k] vfs_read"},
+		{ofSpan, "2 samples of this time may be of any span"},
+		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
+		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "1 sample of this time may be of any span"},
+		{"spans/?format=json&query=.host{}", `"Whole machine: CPU time`},
+		{"spans/?format=text&query=.host{profile_id=%220000000000000001%22}", "nothing here has the id"},
+		{"spans/?format=text", "processes:"},
+		{"spans/log?format=text", "samples lost: too many processes: 2"},
 	} {
 		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {
 			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)

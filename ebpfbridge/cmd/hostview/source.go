@@ -8,10 +8,13 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
-// source shows a store that gets samples of spans, but not the spans.
+// source shows a store that gets samples of spans, but not the spans. A store takes the CPU time
+// of spans from profiles of KindCPU. So the agent's have this kind within it, and KindHost
+// outside.
 type source struct{ *store.Store }
 
 func (s source) View(ctx context.Context, from, until time.Time) (store.View, error) {
@@ -21,6 +24,35 @@ func (s source) View(ctx context.Context, from, until time.Time) (store.View, er
 
 // view has the same spans as the store's, and separates them from work without a span.
 type view struct{ store.View }
+
+func shownKind(k exporter.Kind) exporter.Kind {
+	if k == exporter.KindCPU {
+		return exporter.KindHost
+	}
+	return k
+}
+
+func (v view) Samples(q store.Query) (*store.Samples, error) {
+	if q.Kind == exporter.KindHost {
+		q.Kind = exporter.KindCPU
+	}
+	answer, err := v.View.Samples(q)
+	if err == nil {
+		answer.Kind = shownKind(answer.Kind)
+		for i := range answer.Sums {
+			answer.Sums[i].Kind = shownKind(answer.Sums[i].Kind)
+		}
+	}
+	return answer, err
+}
+
+func (v view) Windows() ([]store.WindowInfo, error) {
+	list, err := v.View.Windows()
+	for i := range list {
+		list[i].Kind = shownKind(list[i].Kind)
+	}
+	return list, err
+}
 
 func (v view) Info() store.Info {
 	info := v.View.Info()

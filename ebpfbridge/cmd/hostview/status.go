@@ -13,18 +13,20 @@ import (
 
 // pageStatus is the state of the agent on the page, with numbers of losses.
 type pageStatus struct {
-	host    *receiver.Host
-	windows *windows
-	agents  string // the path of the socket for agents
+	host     *receiver.Host
+	windows  *windows
+	agents   string // the path of the socket for agents
+	learning learning
 }
 
 // silence is the time without messages until the page reports it. Agents send every five
 // seconds by default.
 const silence = 30 * time.Second
 
-func (p pageStatus) status() viewer.Status {
+func (p *pageStatus) status() viewer.Status {
 	s := p.host.Status()
 	last, opened := p.windows.seen()
+	unknown := p.learning.count(s.AgentSince, p.windows.sampled)
 	v := viewer.Status{Running: true, Host: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
 	switch {
 	case s.Messages == 0:
@@ -35,6 +37,10 @@ func (p pageStatus) status() viewer.Status {
 		v.Message = fmt.Sprintf("The agent has sent no samples since %s.", last.message.UTC().Format("15:04:05 MST"))
 	case s.Refused > 0:
 		v.Message = fmt.Sprintf("%d of %d messages of agents were refused, the last one because: %s", s.Refused, s.Messages, s.Reason)
+	case unknown > 0:
+		v.Message = fmt.Sprintf("The agent has started, and is still learning %s: their samples are missing until then.", processes(unknown))
+	case last.kernelOnly > 0:
+		v.Message = fmt.Sprintf("%s in the last window: frames of the kernel only. The agent may not read their files, or their stacks: see CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE in the README.", processes(last.kernelOnly))
 	case s.Unreadable:
 		v.Message = "Some C functions are addresses: hostview may not read a process's files, or they exceed its bounds. Run it as root, or with CAP_SYS_PTRACE."
 	}
@@ -44,10 +50,13 @@ func (p pageStatus) status() viewer.Status {
 	add("processes in the last window", last.processes)
 	add("agent: messages", s.Messages)
 	add("agent: messages refused", s.Refused)
-	add("agent: profiles of anything but CPU", s.Other)
+	add("processes in the last window with frames of the kernel only", last.kernelOnly)
+	add("processes that a new agent is still learning", unknown)
+	add("agent: profiles of other kinds", s.Other)
 	add("agent: connections refused, of users that may not send", s.RefusedAgents)
 	add("samples with certain labels", s.First+s.Witnessed)
 	add("samples that may belong to any span", s.Ambiguous)
+	add("samples of programs without labels, so of no span", s.Spanless)
 	add("samples with labels that the agent may have cut", s.LabelsLost)
 	add("samples lost: too many processes", int(last.lost))
 	add("windows lost: see the log", last.failed)
@@ -56,4 +65,11 @@ func (p pageStatus) status() viewer.Status {
 	add("socket: samples lost, as programs read too slowly", s.Lost)
 	add("socket: connections refused", s.RefusedSubscribers)
 	return v
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }

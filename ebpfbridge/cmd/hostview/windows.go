@@ -6,6 +6,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,20 +27,35 @@ type windows struct {
 	mu        sync.Mutex
 	opened    time.Time
 	services  map[service]*window
-	processes map[string]bool
+	processes map[string]*sampled // of the open windows
+	before    map[string]*sampled // of the last ones
 	bytes     int64
 	last      lastSeen
 }
 
-// lastSeen counts over all windows.
-type lastSeen struct {
-	message   time.Time // zero before the first
-	processes int       // in the last window
-	lost      int64     // samples of processes beyond maxProcesses
-	failed    int       // windows that could not be merged or stored
+// sampled is a process with samples.
+type sampled struct {
+	user    bool // it has frames outside of the kernel
+	samples int64
 }
 
-type service struct{ name, version string }
+// kernelOnly is the least number of samples of a program that the agent cannot read. While
+// programs start and end, a few samples have frames of the kernel only.
+const kernelOnly = 10
+
+// lastSeen counts over all windows.
+type lastSeen struct {
+	message    time.Time // zero before the first
+	processes  int       // in the last window
+	kernelOnly int       // of these, programs without any frame of their own
+	lost       int64     // samples of processes beyond maxProcesses
+	failed     int       // windows that could not be merged or stored
+}
+
+type service struct {
+	name, version string
+	kind          exporter.Kind
+}
 
 // window is the open window of a service.
 type window struct {
@@ -58,7 +75,7 @@ func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *wi
 
 // open starts without windows. The caller holds the lock.
 func (w *windows) open(now time.Time) {
-	w.opened, w.services, w.processes, w.bytes = now, map[service]*window{}, map[string]bool{}, 0
+	w.opened, w.services, w.processes, w.before, w.bytes = now, map[service]*window{}, map[string]*sampled{}, w.processes, 0
 }
 
 // Export adds a process's profile.
@@ -74,20 +91,28 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 		return nil
 	}
 	pid := parsed.Sample[0].Label[receiver.LabelProcess][0]
-	if !w.processes[pid] && len(w.processes) >= w.maxProcesses {
+	if w.processes[pid] == nil && len(w.processes) >= w.maxProcesses {
 		for _, s := range parsed.Sample {
 			w.last.lost += s.Value[0]
 		}
 		return nil
 	}
-	w.processes[pid] = true
+	if w.processes[pid] == nil {
+		w.processes[pid] = new(sampled)
+	}
+	for _, s := range parsed.Sample {
+		w.processes[pid].samples += s.Value[0]
+	}
+	w.processes[pid].user = w.processes[pid].user || slices.ContainsFunc(parsed.Location, func(l *profile.Location) bool {
+		return l.Mapping == nil || l.Mapping.File != exporter.KernelMapping
+	})
 	name, _ := p.Resource().Set().Value("service.name")
 	version, _ := p.Resource().Set().Value("service.version")
-	key := service{name.AsString(), version.AsString()}
+	key := service{name.AsString(), version.AsString(), p.Kind()}
 	end := p.Start().Add(p.Duration())
 	s := w.services[key]
 	if s == nil {
-		s = &window{Window: exporter.Window{Kind: p.Kind(), Start: p.Start(), Resource: p.Resource()}, end: end}
+		s = &window{Window: exporter.Window{Kind: storedKind(p.Kind()), Start: p.Start(), Resource: p.Resource()}, end: end}
 		w.services[key] = s
 		w.bytes += 8 * int64(len(p.Resource().String())) // a number of one digit takes 8 bytes
 	}
@@ -104,9 +129,22 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 	return nil
 }
 
+// storedKind is the kind of a profile in the store: see source.
+func storedKind(k exporter.Kind) exporter.Kind {
+	if k == exporter.KindHost {
+		return exporter.KindCPU
+	}
+	return k
+}
+
 // close exports the open windows and opens the next ones. The caller holds the lock.
 func (w *windows) close(ctx context.Context) error {
-	w.last.processes = len(w.processes)
+	w.last.processes, w.last.kernelOnly = len(w.processes), 0
+	for pid, p := range w.processes {
+		if id, err := strconv.Atoi(pid); err == nil && !p.user && p.samples >= kernelOnly && !isKernelThread(id) {
+			w.last.kernelOnly++
+		}
+	}
 	services := w.services
 	w.open(time.Now())
 	var first error
@@ -157,6 +195,14 @@ func (w *windows) seen() (lastSeen, time.Time) {
 	last := w.last
 	last.processes = max(last.processes, len(w.processes))
 	return last, w.opened
+}
+
+// sampled reports whether a process has samples in the open windows or the last ones.
+func (w *windows) sampled(pid int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := strconv.Itoa(pid)
+	return w.processes[id] != nil || w.before[id] != nil
 }
 
 // size returns about how many bytes a profile takes.

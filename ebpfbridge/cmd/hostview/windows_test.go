@@ -52,3 +52,43 @@ func bounded(t *testing.T, name string, of func(int) *resource.Resource) {
 		t.Error("no profiles beyond maxOpen, want the windows closed")
 	}
 }
+
+// The agent cannot read programs with frames of the kernel only.
+func TestKernelOnly(t *testing.T) {
+	w := newWindows(new(exportertest.Recorder), time.Hour, 10)
+	for pid, tt := range map[string]struct {
+		samples int64
+		user    bool
+	}{"1073741824": {kernelOnly, false}, "1073741825": {kernelOnly - 1, false}, "1073741826": {kernelOnly, true}} {
+		file := exporter.KernelMapping
+		if tt.user {
+			file = "/bin/bash"
+		}
+		m := &profile.Mapping{ID: 1, File: file}
+		l := &profile.Location{ID: 1, Mapping: m}
+		p := &profile.Profile{
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}, Mapping: []*profile.Mapping{m}, Location: []*profile.Location{l},
+			Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{tt.samples, 1}, Label: map[string][]string{receiver.LabelProcess: {pid}}}},
+		}
+		if err := w.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHost, Start: time.Now(), Resource: resource.Empty()}, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sampled := func() bool { return w.sampled(1<<30) && !w.sampled(1) }
+	if !sampled() {
+		t.Error("the open windows do not have their process")
+	}
+	if err := w.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := w.seen(); last.kernelOnly != 1 || last.processes != 3 || !sampled() {
+		t.Errorf("got %+v, want 1 program with frames of the kernel only", last)
+	}
+	if err := w.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.sampled(1 << 30) {
+		t.Error("a process has samples that two windows do not have")
+	}
+}

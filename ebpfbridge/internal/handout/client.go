@@ -11,6 +11,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"strconv"
+	"syscall"
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
@@ -19,36 +22,35 @@ import (
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// Delivery is what a server sends.
+// Delivery is an answer of a server.
 type Delivery struct {
 	// Message is nil if only Lost is known.
 	Message *collectorpb.ExportProfilesServiceRequest
 	// Connection names this connection, and the agent's to the server.
 	Connection string
 	// Lost are the samples that were lost since the last delivery.
-	Lost uint64
+	Lost int
 }
 
-// Backoff bounds the time between two attempts to connect.
+// Bounds on the time between two attempts to connect.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
 
-// Read reads what a server hands to this process until ctx ends, and connects again
-// whenever the connection is lost. failed is called with each reason: it may be that the
-// server does not run yet.
-func Read(ctx context.Context, path string, take func(Delivery), failed func(error)) error {
-	if err := checkPath(path); err != nil {
+// Read takes what a server hands to this process until ctx ends. It connects again whenever
+// it loses the connection, and calls failed with each reason. The server may start later.
+func Read(ctx context.Context, socket string, take func(Delivery), failed func(error)) error {
+	if err := checkPath(socket); err != nil {
 		return err
 	}
 	backoff := minBackoff
 	for n := 0; ctx.Err() == nil; n++ {
-		connected, err := read(ctx, path, fmt.Sprintf("%s#%d", path, n), take)
+		connected, err := read(ctx, socket, fmt.Sprintf("%s#%d", socket, n), take)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is how reading ends
 		}
-		failed(fmt.Errorf("socket %s: %w", path, err))
+		failed(fmt.Errorf("socket %s: %w", socket, err))
 		if connected {
 			backoff = minBackoff
 		}
@@ -62,8 +64,8 @@ func Read(ctx context.Context, path string, take func(Delivery), failed func(err
 }
 
 // read reads one connection. connected is whether the server serves this process.
-func read(ctx context.Context, path, name string, take func(Delivery)) (connected bool, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+func read(ctx context.Context, socket, name string, take func(Delivery)) (connected bool, err error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false, err
 	}
@@ -72,40 +74,53 @@ func read(ctx context.Context, path, name string, take func(Delivery)) (connecte
 		stop()
 		_ = conn.Close()
 	}()
-	in := bufio.NewReader(conn)
-	if err := conn.SetReadDeadline(time.Now().Add(maxBackoff)); err != nil {
-		return false, err
-	}
-	if err := readHello(in); err != nil {
-		return false, err
-	}
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
-		return false, err
-	}
-	for lost := uint64(0); ; {
-		h, payload, err := readFrame(in)
-		if errors.Is(err, io.EOF) {
-			return connected, errors.New("the server has closed the connection")
+	// A limit for each answer, because http.ReadResponse has no limit on headers.
+	limited := &io.LimitedReader{R: conn}
+	for in := bufio.NewReader(limited); ; connected = true {
+		limited.N = MaxMessage + 64<<10
+		d, err := request(conn, in)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			err = errors.New("the server has closed the connection")
 		}
 		if err != nil {
 			return connected, err
 		}
-		if h.Kind == kindRefusal {
-			return false, fmt.Errorf("the server refuses this process: %s", payload)
+		d.Connection = name + "/" + d.Connection
+		if d.Message != nil || d.Lost > 0 {
+			take(d)
 		}
-		connected = true
-		d := Delivery{Connection: fmt.Sprintf("%s/%x", name, h.Agent), Lost: h.Lost - lost}
-		if h.Lost < lost {
-			return connected, errors.New("the server's count of lost samples went down")
-		}
-		lost = h.Lost
-		if h.Length > 0 {
-			if d.Message, err = Unmarshal(payload); err != nil {
-				return connected, err
-			}
-		}
-		take(d)
 	}
+}
+
+// request sends one request, and reads the answer.
+func request(conn net.Conn, in *bufio.Reader) (d Delivery, err error) {
+	if err := conn.SetDeadline(time.Now().Add(3 * hold)); err != nil {
+		return d, err
+	}
+	// A server that refuses this process may have closed the connection. It has answered.
+	_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: hostview\r\n\r\n")
+	response, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return d, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, MaxMessage+1))
+	lost, lostErr := strconv.ParseUint(response.Header.Get(lostHeader), 10, 31)
+	switch code := response.StatusCode; {
+	case err != nil:
+		return d, err
+	case code == http.StatusForbidden:
+		return d, fmt.Errorf("the server refuses this process: %.1000s", body)
+	case code != http.StatusOK && code != http.StatusNoContent || lostErr != nil:
+		return d, fmt.Errorf("no hostview of this version listens there: got status %.100q", response.Status)
+	case len(body) > MaxMessage:
+		return d, fmt.Errorf("a message of more than %d bytes", MaxMessage)
+	}
+	d = Delivery{Connection: response.Header.Get(agentHeader), Lost: int(lost)}
+	if code := response.StatusCode; code == http.StatusOK {
+		d.Message, err = Unmarshal(body)
+	}
+	return d, err
 }
 
 // Unmarshal decodes a message within a bound on its memory.

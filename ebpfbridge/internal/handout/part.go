@@ -6,57 +6,48 @@ package handout
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // part returns one process's part of a message, with the number of samples, or nil. It drops
-// samples older than started, in nanoseconds since 1970. It builds a new message, field by
-// field: without unknown fields and other processes' elements.
-func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64) (*collectorpb.ExportProfilesServiceRequest, uint64, error) {
-	b := newBuilder(m.GetDictionary())
-	own := &collectorpb.ExportProfilesServiceRequest{}
+// samples older than started, in nanoseconds since 1970. The part has no unknown fields, and
+// no elements of other processes. thread translates the ids of threads.
+func part(m *collectorpb.ExportProfilesServiceRequest, pid int64, started uint64, thread func(int64) int64) (*collectorpb.ExportProfilesServiceRequest, int, error) {
+	own := &collectorpb.ExportProfilesServiceRequest{Dictionary: &profilespb.ProfilesDictionary{}}
+	c := copier{m.GetDictionary().ProtoReflect(), own.Dictionary.ProtoReflect(), map[place]int32{}, started, 0, thread, 0, nil}
+	// The first element of each table means "not set".
+	for _, name := range []protoreflect.Name{"mapping_table", "location_table", "function_table", "link_table", "string_table", "attribute_table", "stack_table"} {
+		list := c.to.Mutable(c.to.Descriptor().Fields().ByName(name)).List()
+		list.Append(list.NewElement())
+	}
 	for _, r := range m.GetResourceProfiles() {
 		of, err := ProcessID(m.GetDictionary(), r.GetResource())
 		if err != nil {
 			return nil, 0, err
 		}
-		if of != pid {
-			continue
+		if of == pid {
+			own.ResourceProfiles = append(own.ResourceProfiles, c.copy(r.ProtoReflect()).Interface().(*profilespb.ResourceProfiles))
 		}
-		scopes := b.scopes(r.GetScopeProfiles(), started)
-		if len(scopes) == 0 {
-			continue
-		}
-		own.ResourceProfiles = append(own.ResourceProfiles, &profilespb.ResourceProfiles{
-			Resource: &resourcepb.Resource{
-				Attributes:             b.keyValues(r.GetResource().GetAttributes()),
-				DroppedAttributesCount: r.GetResource().GetDroppedAttributesCount(),
-			},
-			ScopeProfiles: scopes,
-			SchemaUrl:     r.GetSchemaUrl(),
-		})
 	}
-	if b.err != nil {
-		return nil, 0, b.err
+	if c.err != nil || c.samples == 0 {
+		return nil, 0, c.err
 	}
-	if len(own.ResourceProfiles) == 0 {
-		return nil, 0, nil
-	}
-	own.Dictionary = b.dictionary()
-	return own, b.samples, nil
+	return own, c.samples, nil
 }
 
-const pidKey = "process.pid"
+const pidKey, threadKey = "process.pid", "thread.id"
 
 // ProcessID returns the process id of a resource, 0 for none. Two of them are an error.
 func ProcessID(d *profilespb.ProfilesDictionary, r *resourcepb.Resource) (pid int64, err error) {
 	n := 0
 	for _, kv := range r.GetAttributes() {
-		if kv.GetKey() == pidKey || Text(d, kv.GetKeyStrindex()) == pidKey {
+		if kv.GetKey() == pidKey || text(d, kv.GetKeyStrindex()) == pidKey {
 			pid = kv.GetValue().GetIntValue()
 			n++
 		}
@@ -67,78 +58,115 @@ func ProcessID(d *profilespb.ProfilesDictionary, r *resourcepb.Resource) (pid in
 	return pid, nil
 }
 
-// Text returns a string of the table, or "" for an index out of range.
-func Text(d *profilespb.ProfilesDictionary, i int32) string {
+// text returns a string of the table, or "" for an index out of range.
+func text(d *profilespb.ProfilesDictionary, i int32) string {
 	if t := d.GetStringTable(); i >= 0 && int(i) < len(t) {
 		return t[i]
 	}
 	return ""
 }
 
-func (b *builder) scopes(list []*profilespb.ScopeProfiles, started uint64) []*profilespb.ScopeProfiles {
-	var own []*profilespb.ScopeProfiles
-	for _, s := range list {
-		var profiles []*profilespb.Profile
-		for _, p := range s.GetProfiles() {
-			if p := b.profile(p, started); p != nil {
-				profiles = append(profiles, p)
-			}
-		}
-		if profiles == nil {
-			continue
-		}
-		own = append(own, &profilespb.ScopeProfiles{
-			Scope: &commonpb.InstrumentationScope{
-				Name: s.GetScope().GetName(), Version: s.GetScope().GetVersion(),
-				Attributes:             b.keyValues(s.GetScope().GetAttributes()),
-				DroppedAttributesCount: s.GetScope().GetDroppedAttributesCount(),
-			},
-			Profiles:  profiles,
-			SchemaUrl: s.GetSchemaUrl(),
-		})
+// copier copies messages, with the elements of the dictionary that they refer to. After an
+// error, which it keeps, it continues with empty elements.
+type copier struct {
+	from, to protoreflect.Message // dictionaries
+	places   map[place]int32      // in to, by those in from
+	started  uint64
+	time     uint64 // of the current profile
+	thread   func(int64) int64
+	samples  int
+	err      error
+}
+
+// place is an element of a table.
+type place struct {
+	table protoreflect.Name
+	index int32
+}
+
+// tableOf returns the table to which a field refers by index, "" for other fields.
+func (c *copier) tableOf(field protoreflect.Name) protoreflect.Name {
+	name, _, ok := strings.Cut(string(field)+" ", "_ind") // _index or _indices
+	if strings.HasSuffix(string(field), "_strindex") || strings.HasSuffix(string(field), "_strindices") {
+		name, ok = "string", true
 	}
+	if table := protoreflect.Name(name + "_table"); ok && c.to.Descriptor().Fields().ByName(table) != nil {
+		return table
+	}
+	return ""
+}
+
+// copy returns a copy without unknown fields.
+func (c *copier) copy(m protoreflect.Message) protoreflect.Message {
+	own := m.New()
+	if p, ok := m.Interface().(*profilespb.Profile); ok {
+		c.time = p.GetTimeUnixNano()
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		table := c.tableOf(f.Name())
+		switch {
+		case strings.HasPrefix(string(f.Name()), "original_payload"): // It may have samples of the whole host.
+		case table != "" && f.IsList():
+			list := own.Mutable(f).List()
+			for i := range v.List().Len() {
+				list.Append(protoreflect.ValueOfInt32(c.place(table, int32(v.List().Get(i).Int()))))
+			}
+		case table != "":
+			own.Set(f, protoreflect.ValueOfInt32(c.place(table, int32(v.Int()))))
+		case f.Message() != nil && f.IsList():
+			list := own.Mutable(f).List()
+			for i := range v.List().Len() {
+				if e := v.List().Get(i).Message(); c.wants(e) {
+					list.Append(protoreflect.ValueOfMessage(c.copy(e)))
+				}
+			}
+		case f.Message() != nil:
+			own.Set(f, protoreflect.ValueOfMessage(c.copy(v.Message())))
+		default:
+			own.Set(f, v)
+		}
+		return true
+	})
 	return own
 }
 
-// profile returns nil if no samples remain. It drops the original payload, which may have
-// samples of the whole host.
-func (b *builder) profile(p *profilespb.Profile, started uint64) *profilespb.Profile {
-	var samples []*profilespb.Sample
-	for _, s := range p.GetSamples() {
-		if !since(s, p.GetTimeUnixNano(), started) {
-			continue
-		}
-		b.samples += uint64(max(1, len(s.GetTimestampsUnixNano())))
-		samples = append(samples, &profilespb.Sample{
-			StackIndex:         b.stack(s.GetStackIndex()),
-			AttributeIndices:   b.attributes(s.GetAttributeIndices()),
-			LinkIndex:          b.link(s.GetLinkIndex()),
-			Values:             slices.Clone(s.GetValues()),
-			TimestampsUnixNano: slices.Clone(s.GetTimestampsUnixNano()),
-		})
+// wants counts samples. It returns false unless all of a sample was taken since the process
+// started. Before, another process had the same id, and the labels may be from it.
+func (c *copier) wants(m protoreflect.Message) bool {
+	s, ok := m.Interface().(*profilespb.Sample)
+	if !ok {
+		return true
 	}
-	if samples == nil {
-		return nil
+	times := s.GetTimestampsUnixNano()
+	if len(times) == 0 && c.time < c.started || len(times) > 0 && slices.Min(times) < c.started {
+		return false
 	}
-	return &profilespb.Profile{
-		SampleType:             b.valueType(p.GetSampleType()),
-		Samples:                samples,
-		TimeUnixNano:           p.GetTimeUnixNano(),
-		DurationNano:           p.GetDurationNano(),
-		PeriodType:             b.valueType(p.GetPeriodType()),
-		Period:                 p.GetPeriod(),
-		ProfileId:              slices.Clone(p.GetProfileId()),
-		DroppedAttributesCount: p.GetDroppedAttributesCount(),
-		AttributeIndices:       b.attributes(p.GetAttributeIndices()),
-	}
+	c.samples += max(1, len(times))
+	return true
 }
 
-// since reports whether all of a sample was taken since a time. Before, another process had
-// the same id, and the sample's labels may be from it.
-func since(s *profilespb.Sample, profile, started uint64) bool {
-	times := s.GetTimestampsUnixNano()
-	if len(times) == 0 {
-		return profile >= started
+// place returns the new place of an element, which it copies the first time.
+func (c *copier) place(table protoreflect.Name, i int32) int32 {
+	if n, ok := c.places[place{table, i}]; ok || i == 0 {
+		return n
 	}
-	return slices.Min(times) >= started
+	field := c.to.Descriptor().Fields().ByName(table)
+	from, to := c.from.Get(field).List(), c.to.Mutable(field).List()
+	if i < 0 || int(i) >= from.Len() {
+		if c.err == nil {
+			c.err = fmt.Errorf("%s[%d]: out of range, the table has %d elements", table, i, from.Len())
+		}
+		return 0
+	}
+	v := from.Get(int(i))
+	if field.Message() != nil {
+		v = protoreflect.ValueOfMessage(c.copy(v.Message()))
+		if a, ok := v.Message().Interface().(*profilespb.KeyValueAndUnit); ok && text(c.to.Interface().(*profilespb.ProfilesDictionary), a.GetKeyStrindex()) == threadKey {
+			a.Value = &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: c.thread(a.GetValue().GetIntValue())}}
+		}
+	}
+	n := int32(to.Len())
+	to.Append(v)
+	c.places[place{table, i}] = n
+	return n
 }

@@ -4,32 +4,25 @@
 package handout
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
-	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/spanprof/spanprof/ebpfbridge/internal/decode"
 )
 
 // secrets returns a message of several processes. Each field with text has a different
 // text for each process. Each process has one sample for each time.
 func secrets(times []uint64, pids ...int64) *collectorpb.ExportProfilesServiceRequest {
-	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: newBuilder(nil).to}
+	m := &collectorpb.ExportProfilesServiceRequest{Dictionary: &profilespb.ProfilesDictionary{
+		StringTable: []string{""}, MappingTable: []*profilespb.Mapping{{}}, FunctionTable: []*profilespb.Function{{}}, LocationTable: []*profilespb.Location{{}},
+		StackTable: []*profilespb.Stack{{}}, LinkTable: []*profilespb.Link{{}}, AttributeTable: []*profilespb.KeyValueAndUnit{{}},
+	}}
 	d := m.Dictionary
 	text := func(format string, args ...any) int32 {
 		d.StringTable = append(d.StringTable, fmt.Sprintf(format, args...))
@@ -69,12 +62,14 @@ func secrets(times []uint64, pids ...int64) *collectorpb.ExportProfilesServiceRe
 	return m
 }
 
+func sameThread(id int64) int64 { return id }
+
 func TestPartHasNothingOfOthers(t *testing.T) {
 	m := secrets([]uint64{10, 20}, 1111, 2222, 3333)
 	// An unknown field, as from a later version of OTLP.
 	m.ProtoReflect().SetUnknown([]byte{0xa2, 0x06, 6, 's', 'e', 'c', 'r', 'e', 't'})
 	m.Dictionary.ProtoReflect().SetUnknown([]byte{0xa2, 0x06, 6, 's', 'e', 'c', 'r', 'e', 't'})
-	own, samples, err := part(m, 2222, 10)
+	own, samples, err := part(m, 2222, 10, sameThread)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +96,8 @@ func TestPartHasNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestPartSinceStart drops samples of an earlier process with the same id, and records
-// with labels that may be from it.
+// TestPartSinceStart drops samples of an earlier process with the same id. It also drops
+// records with labels that may be from it.
 func TestPartSinceStart(t *testing.T) {
 	m := secrets([]uint64{9, 10, 11}, 5)
 	profile := m.GetResourceProfiles()[0].GetScopeProfiles()[0].GetProfiles()[0]
@@ -113,138 +108,86 @@ func TestPartSinceStart(t *testing.T) {
 	profile.Samples = append(profile.Samples, both, untimed)
 	for _, test := range []struct {
 		started, profile uint64
-		samples          uint64
+		samples          int
 	}{{0, 9, 6}, {9, 9, 6}, {10, 9, 2}, {10, 10, 3}, {12, 0, 0}} {
 		profile.TimeUnixNano = test.profile
-		if _, samples, err := part(m, 5, test.started); err != nil || samples != test.samples {
+		if _, samples, err := part(m, 5, test.started, sameThread); err != nil || samples != test.samples {
 			t.Errorf("since %d with a profile of %d: %d samples, %v, want %d", test.started, test.profile, samples, err, test.samples)
 		}
 	}
-	if own, _, err := part(m, 6, 0); own != nil || err != nil {
-		t.Errorf("of a process that is not there: %v, %v", own, err)
+	if own, _, err := part(m, 6, 0, sameThread); own != nil || err != nil {
+		t.Errorf("of an absent process: %v, %v", own, err)
 	}
 }
 
 func TestPartMalformed(t *testing.T) {
 	m := secrets([]uint64{1}, 5, 6)
 	m.GetResourceProfiles()[0].GetScopeProfiles()[0].GetProfiles()[0].GetSamples()[0].StackIndex = 99
-	if _, _, err := part(m, 5, 0); err == nil || !strings.Contains(err.Error(), "stack_table[99]") {
+	if _, _, err := part(m, 5, 0, sameThread); err == nil || !strings.Contains(err.Error(), "stack_table[99]") {
 		t.Errorf("an index out of range: %v", err)
 	}
-	if _, samples, err := part(m, 6, 0); samples != 1 || err != nil {
+	if _, samples, err := part(m, 6, 0, sameThread); samples != 1 || err != nil {
 		t.Errorf("the other process has %d samples, %v, want its own", samples, err)
 	}
 	m = secrets([]uint64{1}, 5)
 	r := m.GetResourceProfiles()[0].GetResource()
 	r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: pidKey, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: 6}}})
 	for _, pid := range []int64{5, 6} {
-		if own, _, err := part(m, pid, 0); err == nil || own != nil {
+		if own, _, err := part(m, pid, 0, sameThread); err == nil || own != nil {
 			t.Errorf("a resource of two processes: process %d gets %v", pid, own)
 		}
 	}
-	if own, _, err := part(nil, 5, 0); own != nil || err != nil {
+	if own, _, err := part(nil, 5, 0, sameThread); own != nil || err != nil {
 		t.Errorf("no message: %v, %v", own, err)
 	}
 }
 
-// TestPartOfRecordings compares the parts of a real agent's messages with the messages.
-func TestPartOfRecordings(t *testing.T) {
-	for _, load := range []string{"json", "cgo", "kernel", "shared-keyed"} {
-		for _, m := range recorded(t, load) {
-			whole, err := decode.Profiles(m, 1<<30)
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := map[int64]bool{}
-			for _, r := range m.GetResourceProfiles() {
-				pid, err := ProcessID(m.GetDictionary(), r.GetResource())
-				if err != nil || done[pid] {
-					continue
-				}
-				done[pid] = true
-				own, _, err := part(m, pid, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				profiles, err := decode.Profiles(own, 1<<30)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var of []decode.Timed
-				for _, p := range whole {
-					if v, _ := p.Resource().Set().Value("process.pid"); v.AsInt64() == pid {
-						of = append(of, p)
-					}
-				}
-				compareProfiles(t, of, profiles)
-			}
-		}
-	}
-}
-
-func compareProfiles(t *testing.T, want, got []decode.Timed) {
-	t.Helper()
-	if len(want) != len(got) {
-		t.Fatalf("%d profiles, want %d", len(got), len(want))
-	}
-	for i := range want {
-		w, err1 := want[i].Parsed()
-		g, err2 := got[i].Parsed()
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(readable(w), readable(g)); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
-		if diff := cmp.Diff(want[i].Timestamps, got[i].Timestamps); diff != "" {
-			t.Errorf("timestamps, -want +got:\n%s", diff)
-		}
-	}
-}
-
-// readable returns the samples as text, without indices.
-func readable(p *profile.Profile) []string {
-	list := []string{fmt.Sprint(*p.SampleType[0], *p.SampleType[1], *p.PeriodType, p.Period)}
-	for _, s := range p.Sample {
-		var text strings.Builder
-		fmt.Fprintln(&text, s.Value, s.Label, s.NumLabel)
-		for _, l := range s.Location {
-			fmt.Fprintf(&text, "%#x", l.Address)
-			if m := l.Mapping; m != nil {
-				fmt.Fprint(&text, " ", m.File, m.BuildID, m.Start, m.Limit, m.Offset)
-			}
-			for _, line := range l.Line {
-				fmt.Fprint(&text, " ", line.Function.Name, line.Function.Filename, line.Line)
-			}
-			fmt.Fprintln(&text)
-		}
-		list = append(list, text.String())
-	}
-	return list
-}
-
-// recorded returns messages that an agent sent.
-func recorded(t *testing.T, load string) []*collectorpb.ExportProfilesServiceRequest {
-	t.Helper()
-	f, err := os.Open("../../receiver/testdata/" + load + ".pb.gz")
+// Threads get the ids of the process's own namespace, without changes of the message.
+func TestPartThreads(t *testing.T) {
+	m := secrets([]uint64{1}, 5)
+	d := m.GetDictionary()
+	d.StringTable = append(d.StringTable, threadKey)
+	d.AttributeTable = append(d.AttributeTable, &profilespb.KeyValueAndUnit{
+		KeyStrindex: int32(len(d.StringTable) - 1), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: 4711}},
+	})
+	s := m.GetResourceProfiles()[0].GetScopeProfiles()[0].GetProfiles()[0].GetSamples()[0]
+	s.AttributeIndices = append(s.AttributeIndices, int32(len(d.AttributeTable)-1))
+	before := proto.CloneOf(m)
+	own, _, err := part(m, 5, 0, func(id int64) int64 { return id - 4700 })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
+	list := own.GetDictionary().GetAttributeTable()
+	if got := list[len(list)-1].GetValue().GetIntValue(); got != 11 || !proto.Equal(m, before) {
+		t.Errorf("thread %d, want 11 and the message unchanged", got)
 	}
-	var messages []*collectorpb.ExportProfilesServiceRequest
-	for r := bufio.NewReader(unzipped); ; {
+}
+
+// FuzzPart has messages that no agent sends. A part has the process's own resources alone,
+// and is its own part once more.
+func FuzzPart(f *testing.F) {
+	seed, err := proto.Marshal(secrets([]uint64{2, 3}, 1, 2))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed, int64(1), uint64(0))
+	f.Fuzz(func(t *testing.T, b []byte, pid int64, started uint64) {
 		m := new(collectorpb.ExportProfilesServiceRequest)
-		err := protodelim.UnmarshalOptions{MaxSize: MaxMessage}.UnmarshalFrom(r, m)
-		if errors.Is(err, io.EOF) {
-			return messages
+		if proto.Unmarshal(b, m) != nil {
+			return
 		}
-		if err != nil {
-			t.Fatal(err)
+		own, samples, err := part(m, pid, started, sameThread)
+		if err != nil || own == nil {
+			return
 		}
-		messages = append(messages, m)
-	}
+		for _, r := range own.GetResourceProfiles() {
+			if of, err := ProcessID(own.GetDictionary(), r.GetResource()); err != nil || of != pid {
+				t.Fatalf("a resource of process %d, %v, want %d", of, err, pid)
+			}
+		}
+		again, n, err := part(own, pid, started, sameThread)
+		if err != nil || n != samples || !proto.Equal(own, again) {
+			t.Fatalf("%d samples, then %d, %v:\n%v\n%v", samples, n, err, own, again)
+		}
+	})
 }

@@ -1,19 +1,44 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package handout hands the samples in an agent's messages to the programs that were measured.
+// Each program gets its own samples, over HTTP on a unix socket.
+//
+// A program sends GET /samples again and again over one connection. The answer waits up to
+// 20 s for a message: an OTLP ExportProfilesServiceRequest. Its dictionary has only the elements
+// that the program's own samples refer to. 204 means that there was none. The header Spanprof-Agent
+// differs between connections of agents. Spanprof-Lost counts samples that were lost since
+// the answer before.
+//
+// The kernel reports which process connected (SO_PEERCRED, and SO_PEERPIDFD since Linux 6.5).
+// Its start time, user and pidfd must still be the same when a message comes and before it
+// is written. So a process with a reused id gets nothing of the process before. A process
+// that passes its open connection to another one shares its samples.
 package handout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"maps"
 	"net"
+	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	"google.golang.org/protobuf/proto"
 )
 
-// Bounds on what waits, in bytes, and on who is served.
+// Bounds on what waits, in bytes, and on subscribers.
 const (
+	// MaxMessage is the longest message.
+	MaxMessage    = 32 << 20
 	maxWaiting    = 8 << 20  // of one subscriber
 	maxAllWaiting = 64 << 20 // of all of them
 	// MaxSubscribers is how many processes are served at once. A container may have a
@@ -21,18 +46,25 @@ const (
 	MaxSubscribers = 256
 )
 
-// drain is how long a subscriber may take to read what waits when serving ends.
-const drain = time.Second
+const (
+	// hold is how long a request waits for a message.
+	hold = 20 * time.Second
+	// drain is how long an answer may take when serving ends.
+	drain = time.Second
+
+	path        = "/samples"
+	agentHeader = "Spanprof-Agent"
+	lostHeader  = "Spanprof-Lost"
+)
 
 // Status counts what a Server has done.
 type Status struct {
 	// Subscribers are the processes that are connected now.
 	Subscribers int
-	// Refused are connections that were not served, or not any longer: of ended
-	// processes, or of too many.
-	Refused uint64
-	// HandedOut and Lost are samples. Lost are those that did not fit in what may wait.
-	HandedOut, Lost uint64
+	// Refused are connections that were closed: of ended processes, or of too many.
+	Refused int
+	// HandedOut and Lost are samples. Lost ones exceeded what may wait.
+	HandedOut, Lost int
 }
 
 // Server hands each process its own samples. It is safe for concurrent use; the zero
@@ -40,9 +72,27 @@ type Status struct {
 type Server struct {
 	mu          sync.Mutex
 	subscribers map[int64]*subscriber // by process id
-	waiting     int64
-	ending      bool
+	waiting     int                   // bytes
+	ending      chan struct{}         // closed when serving ends
 	status      Status
+}
+
+// subscriber is a connected process. The server's lock guards what is below process.
+type subscriber struct {
+	*process
+	conn    net.Conn
+	queue   []message
+	waiting int           // bytes, of the message that is being written too
+	lost    int           // samples, since the last answer
+	more    chan struct{} // has room for one: something has changed
+	gone    bool
+}
+
+// message is a subscriber's part of an agent's message.
+type message struct {
+	agent   string
+	body    []byte
+	samples int
 }
 
 // Status returns what has been counted.
@@ -54,85 +104,68 @@ func (s *Server) Status() Status {
 	return status
 }
 
-// Serve serves those who connect until ctx ends. It closes the listener, gives the
-// subscribers a second to read what waits, and returns nil.
+type subscriberKey struct{}
+
+// Serve serves processes until ctx ends. Then it closes the listener and returns nil.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	var serving sync.WaitGroup
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
-	defer stop()
-	var err error
-	for {
-		var conn *net.UnixConn
-		if conn, err = l.AcceptUnix(); err != nil {
-			break
-		}
-		serving.Go(func() { s.serve(conn) })
-	}
-	if ctx.Err() != nil {
-		err = nil
-	} else {
-		err = errors.Join(err, l.Close())
-	}
-	s.end()
-	serving.Wait()
-	return err
-}
-
-// end has all subscribers end soon.
-func (s *Server) end() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ending = true
-	for _, sub := range s.subscribers {
-		sub.ending = true
-		_ = sub.conn.SetWriteDeadline(time.Now().Add(drain))
-		sub.changed()
-	}
-}
-
-func (s *Server) serve(conn *net.UnixConn) {
-	defer func() { _ = conn.Close() }()
-	if err := greet(conn); err != nil {
-		return
-	}
-	p, err := peerOf(conn)
-	if err != nil {
-		s.refused(conn, err)
-		return
-	}
-	defer p.close()
-	sub := &subscriber{process: p, conn: conn, more: make(chan struct{}, 1)}
-	if err := s.add(sub); err != nil {
-		s.refused(conn, err)
-		return
-	}
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		// It ends with the connection. There is nothing to read: a byte ends it too.
-		_, _ = conn.Read(make([]byte, 1))
-		s.remove(sub)
-	})
-	s.write(sub)
-	s.remove(sub)
-	_ = conn.Close()
-	reading.Wait()
-}
-
-func (s *Server) refused(conn *net.UnixConn, why error) {
-	s.mu.Lock()
-	s.status.Refused++
+	s.subscribers, s.ending = map[int64]*subscriber{}, make(chan struct{})
 	s.mu.Unlock()
-	refuse(conn, why.Error())
+	server := &http.Server{
+		Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, WriteTimeout: 3 * hold, MaxHeaderBytes: 4 << 10,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, subscriberKey{}, s.add(conn))
+		},
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				s.closed(conn)
+			}
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		close(s.ending)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			_ = server.Close()
+		}
+	})
+	err := server.Serve(l)
+	if stop() {
+		return errors.Join(err, server.Close())
+	}
+	<-stopped
+	return nil
 }
 
-// add begins to serve a subscriber. A process that connects again leaves its earlier
-// connection, which it may have lost.
-func (s *Server) add(sub *subscriber) error {
+// add begins to serve the process that connected. A process that connects again leaves its
+// earlier connection, which it may have lost. add returns nil for a refused connection,
+// which it closes.
+func (s *Server) add(conn net.Conn) *subscriber {
+	p, err := peerOf(conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending {
-		return errors.New("hostview is ending")
+	sub := &subscriber{process: p, conn: conn, more: make(chan struct{}, 1)}
+	if err == nil {
+		if err = s.admit(sub); err != nil {
+			p.close()
+		}
 	}
+	if err != nil {
+		s.status.Refused++
+		// The buffer of a new socket has room for this.
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%v", len(err.Error()), err)
+		_ = conn.Close()
+		return nil
+	}
+	return sub
+}
+
+// admit adds a subscriber, unless there are too many. The caller holds the lock.
+func (s *Server) admit(sub *subscriber) error {
 	if before := s.subscribers[sub.pid]; before != nil {
 		s.drop(before)
 	}
@@ -144,22 +177,22 @@ func (s *Server) add(sub *subscriber) error {
 	}
 	switch {
 	case len(s.subscribers) >= MaxSubscribers:
-		return fmt.Errorf("%d processes are connected already, which is the most", len(s.subscribers))
+		return fmt.Errorf("%d processes are connected already, which is the maximum", len(s.subscribers))
 	case group >= MaxSubscribers/4:
-		return fmt.Errorf("%d processes of this control group are connected already, which is the most", group)
-	}
-	if s.subscribers == nil {
-		s.subscribers = map[int64]*subscriber{}
+		return fmt.Errorf("%d processes of this control group are connected already, which is the maximum", group)
 	}
 	s.subscribers[sub.pid] = sub
-	sub.changed()
 	return nil
 }
 
-func (s *Server) remove(sub *subscriber) {
+func (s *Server) closed(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop(sub)
+	for _, sub := range s.subscribers {
+		if sub.conn == conn {
+			s.drop(sub)
+		}
+	}
 }
 
 // drop ends a subscriber. The caller holds the lock.
@@ -168,14 +201,173 @@ func (s *Server) drop(sub *subscriber) {
 		return
 	}
 	sub.gone = true
-	for _, f := range sub.queue {
-		s.status.Lost += f.samples
+	for len(sub.queue) > 0 {
+		s.loseOldest(sub)
 	}
-	s.waiting -= sub.waiting
-	sub.queue, sub.waiting = nil, 0
-	if s.subscribers[sub.pid] == sub {
-		delete(s.subscribers, sub.pid)
-	}
-	_ = sub.conn.SetWriteDeadline(time.Now()) // ends a Write
+	delete(s.subscribers, sub.pid)
+	_ = sub.conn.Close()
+	sub.close()
 	sub.changed()
+}
+
+func (s *subscriber) changed() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// HandOut hands each subscriber its part of a message that came over a connection of an
+// agent. It does not wait for them. An error means that the message breaks the format's
+// rules; subscribers that this does not concern get their parts all the same.
+func (s *Server) HandOut(agent string, m *collectorpb.ExportProfilesServiceRequest) error {
+	s.mu.Lock()
+	subscribers := slices.SortedFunc(maps.Values(s.subscribers), func(a, b *subscriber) int { return cmp.Compare(a.pid, b.pid) })
+	s.mu.Unlock()
+	var first error
+	for _, sub := range subscribers {
+		if err := s.handOut(sub, agent, m); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (s *Server) handOut(sub *subscriber, agent string, m *collectorpb.ExportProfilesServiceRequest) error {
+	// The message is here. A process that is still the same was the same when the samples
+	// were taken. Or they are from before its start.
+	if !s.same(sub) {
+		return nil
+	}
+	started, err := sub.started()
+	if err != nil {
+		return err
+	}
+	own, samples, err := part(m, sub.pid, started, sub.thread)
+	if err != nil || own == nil {
+		return err
+	}
+	body, err := proto.Marshal(own)
+	if err != nil {
+		return err
+	}
+	s.push(sub, message{agent, body, samples})
+	return nil
+}
+
+// push adds a message to those that wait for a subscriber. The oldest are dropped for it.
+func (s *Server) push(sub *subscriber, m message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub.gone {
+		return
+	}
+	sub.queue = append(sub.queue, m)
+	sub.waiting += len(m.body)
+	s.waiting += len(m.body)
+	for sub.waiting > maxWaiting && len(sub.queue) > 0 {
+		s.loseOldest(sub)
+	}
+	for s.waiting > maxAllWaiting {
+		most := sub
+		for _, other := range s.subscribers {
+			if len(other.queue) > 0 && other.waiting > most.waiting {
+				most = other
+			}
+		}
+		if len(most.queue) == 0 {
+			break
+		}
+		s.loseOldest(most)
+	}
+	sub.changed()
+}
+
+// same reports whether a subscriber is still the process that connected. It drops others.
+func (s *Server) same(sub *subscriber) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !sub.gone && sub.check() != nil {
+		s.status.Refused++
+		s.drop(sub)
+	}
+	return !sub.gone
+}
+
+func (s *Server) loseOldest(sub *subscriber) {
+	m := sub.queue[0]
+	sub.queue = sub.queue[1:]
+	s.free(sub, m)
+	sub.lost += m.samples
+	s.status.Lost += m.samples
+	sub.changed()
+}
+
+func (s *Server) free(sub *subscriber, m message) {
+	sub.waiting -= len(m.body)
+	s.waiting -= len(m.body)
+}
+
+// answer waits for a message for the connection's process, and writes it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	sub, _ := r.Context().Value(subscriberKey{}).(*subscriber)
+	if sub == nil || r.URL.Path != path || r.Method != http.MethodGet {
+		http.Error(w, "GET "+path+" only", http.StatusNotFound)
+		return
+	}
+	m, lost := s.next(r.Context(), sub)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.free(sub, m)
+	}()
+	if !s.same(sub) {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set(lostHeader, strconv.Itoa(lost))
+	if m.body == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set(agentHeader, m.agent)
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	w.Header().Set("Content-Length", strconv.Itoa(len(m.body)))
+	_, err := w.Write(m.body)
+	if err == nil {
+		err = http.NewResponseController(w).Flush()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.status.Lost += m.samples
+		return
+	}
+	s.status.HandedOut += m.samples
+}
+
+// next waits for a message. It returns one without a body if there is none.
+func (s *Server) next(ctx context.Context, sub *subscriber) (m message, lost int) {
+	end := time.NewTimer(hold)
+	defer end.Stop()
+	for waiting := true; ; {
+		s.mu.Lock()
+		if len(sub.queue) > 0 || sub.lost > 0 || sub.gone || !waiting {
+			if len(sub.queue) > 0 {
+				m, sub.queue = sub.queue[0], sub.queue[1:]
+			}
+			lost, sub.lost = sub.lost, 0
+			s.mu.Unlock()
+			return m, lost
+		}
+		s.mu.Unlock()
+		select {
+		case <-sub.more:
+		case <-ctx.Done():
+			waiting = false
+		case <-end.C:
+			waiting = false
+		case <-s.ending:
+			waiting = false
+		}
+	}
 }

@@ -4,6 +4,7 @@
 package handout
 
 import (
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -12,16 +13,22 @@ import (
 // own is this process's id.
 var own = int64(os.Getpid())
 
+// fake returns a subscriber without a process.
+func fake(pid int64, group string) *subscriber {
+	conn, _ := net.Pipe()
+	return &subscriber{process: &process{pid: pid, group: group}, conn: conn, more: make(chan struct{}, 1)}
+}
+
 // TestHandOutBounds has many processes in two containers.
 func TestHandOutBounds(t *testing.T) {
-	var s Server
+	s := Server{subscribers: map[int64]*subscriber{}}
 	full := 0
 	for i := range int64(3 * MaxSubscribers) {
-		sub := &subscriber{process: &process{pid: i + 1, group: strings.Repeat("x", int(i%8))}, more: make(chan struct{}, 1)}
+		sub := fake(i+1, strings.Repeat("x", int(i%8)))
 		if i < MaxSubscribers {
 			sub.group = "hostile"
 		}
-		if err := s.add(sub); err != nil {
+		if err := s.admit(sub); err != nil {
 			full++
 		}
 	}
@@ -36,20 +43,36 @@ func TestHandOutBounds(t *testing.T) {
 
 // TestHandOutAllWaiting has many programs that do not read.
 func TestHandOutAllWaiting(t *testing.T) {
-	var s Server
-	f := frame{message: make([]byte, maxWaiting/2), samples: 1}
+	s := Server{subscribers: map[int64]*subscriber{}}
+	m := message{body: make([]byte, maxWaiting/2), samples: 1}
 	for i := range int64(40) {
-		sub := &subscriber{process: &process{pid: i}, more: make(chan struct{}, 1)}
-		if err := s.add(sub); err != nil && i < MaxSubscribers/4 {
+		sub := fake(i+1, "")
+		if err := s.admit(sub); err != nil {
 			t.Fatal(err)
 		}
-		s.push(sub, f)
+		s.push(sub, m)
 	}
-	waiting := int64(0)
+	waiting := 0
 	for _, sub := range s.subscribers {
 		waiting += sub.waiting
 	}
-	if waiting != s.waiting || waiting > maxAllWaiting || s.status.Lost != 40-uint64(waiting/f.bytes()) {
+	if waiting != s.waiting || waiting != maxAllWaiting || s.status.Lost != 40-waiting/len(m.body) {
 		t.Errorf("%d bytes wait, counted %d, %d samples lost", waiting, s.waiting, s.status.Lost)
+	}
+	// The oldest messages of a process are dropped, and a message beyond the bound too.
+	s = Server{subscribers: map[int64]*subscriber{}}
+	sub := fake(100, "")
+	if err := s.admit(sub); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		s.push(sub, message{agent: string(rune('a' + n)), body: make([]byte, maxWaiting/2), samples: 1})
+	}
+	if len(sub.queue) != 2 || sub.queue[0].agent != "b" || sub.lost != 1 {
+		t.Errorf("%d messages wait, %d samples are lost, want the newest 2", len(sub.queue), sub.lost)
+	}
+	s.push(sub, message{body: make([]byte, maxWaiting+1), samples: 5})
+	if sub.waiting != 0 || sub.lost != 8 {
+		t.Errorf("%d bytes wait, %d samples are lost, want 0 and 8", sub.waiting, sub.lost)
 	}
 }

@@ -28,7 +28,7 @@ const maxPath = 107
 // Listen is ListenUnix for the hand-out, in the host's pid namespace only. All users may
 // have write permission: each process gets its own samples only.
 func Listen(path string) (*Listener, error) {
-	if err := checkNamespace(); err != nil {
+	if err := CheckNamespace(); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
 	return ListenUnix(path, 0o666)

@@ -66,6 +66,7 @@ require (
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/shirou/gopsutil/v4 v4.26.8 // indirect
+	github.com/spanprof/spanprof v0.0.0 // indirect
 	github.com/spanprof/spanprof/ebpfbridge/profilesprocessor v0.0.0
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
@@ -186,5 +187,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace github.com/spanprof/spanprof => ../../../
 
 replace github.com/spanprof/spanprof/ebpfbridge/profilesprocessor => ../../../ebpfbridge/profilesprocessor

@@ -127,7 +127,9 @@ export function spansView(reload) {
     conditionChips(conditions, reload);
     aside.update(data, param('filter').toLowerCase());
     sums.update(data, '');
-    whole.hidden = data.process.length === 0;
+    // The first page of a host's viewer lists its programs.
+    whole.hidden = data.process.length === 0 || Boolean(data.status?.host);
+    table.classList.toggle('timeless', spans.length > 0 && spans.every((s) => !s.running && wall(s) == null));
     refill(whole, data.process.flatMap((p, i) => [
       p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
       h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package receiver
+package symbols
 
 import (
 	"bytes"
@@ -20,16 +20,16 @@ import (
 func TestSymbolsOfVDSO(t *testing.T) {
 	vdso := file{base: "linux-vdso.1.so"}
 	own := int64(os.Getpid())
-	var all symbols
-	all.begin(t.Context())
+	var all Symbolizer
+	all.Begin(t.Context())
 	mapped := all.files[all.find(processFile{vdso, own})]
 	if len(mapped.functions) == 0 {
 		t.Skip("this process has no vDSO")
 	}
-	s := symbols{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
-	s.begin(t.Context())
+	s := Symbolizer{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
+	s.Begin(t.Context())
 	start := mapped.functions[0].start
-	if got, ok := s.name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
+	if got, ok := s.Name(own, &profile.Mapping{File: vdso.base}, start); !ok || got != mapped.at(start) {
 		t.Errorf("got %q, want %q", got, mapped.at(start))
 	}
 	if len(s.files) != 1 || s.bytes != mapped.size() {
@@ -39,11 +39,11 @@ func TestSymbolsOfVDSO(t *testing.T) {
 
 // Files that this process does not have give no names.
 func TestSymbolsOfOthers(t *testing.T) {
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	own := int64(os.Getpid())
 	for _, file := range []string{"", "/", "..", "../../../etc/passwd", "no-such-file", "[heap]", "[stack]"} {
-		if got, ok := s.name(own, &profile.Mapping{File: file}, 1); ok {
+		if got, ok := s.Name(own, &profile.Mapping{File: file}, 1); ok {
 			t.Errorf("%q: %q", file, got)
 		}
 	}
@@ -56,12 +56,12 @@ func TestSymbolsOfOthers(t *testing.T) {
 		pids, least int
 		most        int
 	}{{t.Context(), 1, most / 2, most}, {t.Context(), 8, 2 * most, 4 * most}, {ended, 1, 0, 0}} {
-		s.begin(tt.ctx)
+		s.Begin(tt.ctx)
 		for i := range tt.pids * 2 * most {
-			s.name(own+int64(i%tt.pids), &profile.Mapping{File: strconv.Itoa(i)}, 1)
+			s.Name(own+int64(i%tt.pids), &profile.Mapping{File: strconv.Itoa(i)}, 1)
 		}
-		if n := len(s.found); n < tt.least || n > tt.most || !s.unreadable {
-			t.Errorf("%d processes: got %d reads, unreadable %v, want %d to %d", tt.pids, n, s.unreadable, tt.least, tt.most)
+		if n := len(s.found); n < tt.least || n > tt.most || !s.Unreadable {
+			t.Errorf("%d processes: got %d reads, unreadable %v, want %d to %d", tt.pids, n, s.Unreadable, tt.least, tt.most)
 		}
 	}
 	if len(s.files) > 0 {
@@ -71,8 +71,8 @@ func TestSymbolsOfOthers(t *testing.T) {
 
 // Files with the same name and build id do not share functions.
 func TestSymbolsOfTwoFiles(t *testing.T) {
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	want := processFile{file{"x", "abcd"}, 1}
 	for i, name := range []string{"forged", "malloc", "forged"} {
 		path := filepath.Join(t.TempDir(), "x")
@@ -147,10 +147,10 @@ func TestELF(t *testing.T) {
 		"endless symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = 1<<64 - 24 }, " "},
 		"a note without end": {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Size = 1<<64 - 1 }, " "},
 	} {
-		var all symbols
+		var all Symbolizer
 		table, _ := all.parse(elfFile("\x00a\x00bc\x00", list, tt.change), tt.buildID)
-		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.unreadable != claims {
-			t.Errorf("%s: unreadable %v", name, all.unreadable)
+		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.Unreadable != claims {
+			t.Errorf("%s: unreadable %v", name, all.Unreadable)
 		}
 		if got := table.at(10) + " " + table.at(20); got != tt.want || table.at(9)+table.at(11)+table.at(30)+table.at(40) != "" {
 			t.Errorf("%s: got %q of %+v, want %q", name, got, table, tt.want)
@@ -165,22 +165,120 @@ func TestOverlappingNames(t *testing.T) {
 		list[i] = elf.Sym64{Name: uint32(i), Info: uint8(elf.STT_FUNC), Value: uint64(i + 1), Size: 1}
 	}
 	f := elfFile(strings.Repeat("x", 1<<20), list, func(*elf.Header64, []elf.Section64) {})
-	bomb, _ := new(symbols).parse(f, "")
+	bomb, _ := new(Symbolizer).parse(f, "")
 	if n := bomb.size(); len(bomb.functions) != len(list) || n > 2*int(f.Size()) {
 		t.Errorf("got %d functions in %d bytes, want %d in about %d", len(bomb.functions), n, len(list), f.Size())
 	}
-	s := symbols{files: map[string]table{"key": bomb}}
+	s := Symbolizer{files: map[string]table{"key": bomb}}
 	for message := range 2 {
-		s.begin(t.Context())
+		s.Begin(t.Context())
 		s.found[processFile{file{base: "bomb"}, 1}] = "key"
 		named := 0
 		for i := range list {
-			if name, ok := s.name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
+			if name, ok := s.Name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
 				named += len(name)
 			}
 		}
-		if named != maxNamed || !s.unreadable {
-			t.Errorf("message %d: got %d bytes of names, unreadable %v, want %d", message, named, s.unreadable, maxNamed)
+		if named != maxNamed/maxName*maxShown || !s.Unreadable {
+			t.Errorf("message %d: got %d bytes of names, unreadable %v, want %d", message, named, s.Unreadable, maxNamed/maxName*maxShown)
+		}
+	}
+}
+
+// Names are for people. Of long ones the end stays.
+func TestShown(t *testing.T) {
+	for mangled, want := range map[string]string{
+		"_ZN4shop4CartIdE5totalERKSt6vectorIdSaIdEE":     "shop::Cart<double>::total",
+		"_RNvCs1234_7mycrate4main":                       "mycrate::main",
+		"_ZN4core3fmt5write17h0123456789abcdefE":         "core::fmt::write",
+		"malloc":                                         "malloc",
+		strings.Repeat("x", maxShown):                    strings.Repeat("x", maxShown),
+		"_Z" + strings.Repeat("x", maxShown) + "the end": "..." + strings.Repeat("x", maxShown-10) + "the end",
+	} {
+		if got := shown(mangled); got != want {
+			t.Errorf("%s: got %q, want %q", mangled, got, want)
+		}
+	}
+}
+
+// stripped writes a file without symbols, with functions at 100 and 200.
+func stripped(change func(programs []elf.Prog64, table []byte)) *bytes.Reader {
+	h := elf.Header64{Shoff: 64, Phoff: 64, Phnum: 2}
+	copy(h.Ident[:], "\x7fELF\x02\x01")
+	table := []byte{1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 2, 0, 0, 0}
+	for _, start := range []int32{200, 100} {
+		table = binary.LittleEndian.AppendUint32(table, uint32(start-1000)) // the segment is at 1000
+		table = binary.LittleEndian.AppendUint32(table, 0)
+	}
+	programs := []elf.Prog64{{Type: uint32(elf.PT_LOAD)}, {Type: uint32(elf.PT_GNU_EH_FRAME), Off: 64 + 2*56, Vaddr: 1000, Filesz: uint64(len(table))}}
+	change(programs, table)
+	var b bytes.Buffer
+	for _, part := range []any{h, programs, table} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			panic(err)
+		}
+	}
+	return bytes.NewReader(b.Bytes())
+}
+
+// Functions of a stripped file have the name of the file.
+func TestStripped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(programs []elf.Prog64, table []byte)
+		starts int
+	}{
+		"usual":           {func([]elf.Prog64, []byte) {}, 2},
+		"another version": {func(_ []elf.Prog64, b []byte) { b[0] = 2 }, 0},
+		"8-byte count":    {func(_ []elf.Prog64, b []byte) { b[2] = 4 }, 0},
+		"absolute":        {func(_ []elf.Prog64, b []byte) { b[3] = 3 }, 0},
+		"elsewhere":       {func(p []elf.Prog64, _ []byte) { p[1].Off = 1 << 63 }, 0},
+		"cut off":         {func(p []elf.Prog64, _ []byte) { p[1].Filesz -= 5 }, 1},
+		"endless":         {func(p []elf.Prog64, b []byte) { p[1].Filesz, b[11] = 1<<64-1, 0xff }, 0},
+		"many functions":  {func(_ []elf.Prog64, b []byte) { b[11] = 0xff }, 2},
+	} {
+		of, ok := new(Symbolizer).parse(stripped(tt.change), "")
+		if !ok || len(of.starts) != tt.starts {
+			t.Errorf("%s: got %d functions, want %d", name, len(of.starts), tt.starts)
+		}
+	}
+	of, _ := new(Symbolizer).parse(stripped(func([]elf.Prog64, []byte) {}), "")
+	s := Symbolizer{files: map[string]table{"key": of}}
+	s.Begin(t.Context())
+	s.found[processFile{file{base: "bash"}, 1}] = "key"
+	for address, want := range map[uint64]string{99: "", 100: "bash+0x64", 199: "bash+0x64", 200: "bash+0xc8", 200 + 1<<20: "bash+0xc8", 201 + 1<<20: ""} {
+		if got, _ := s.Name(1, &profile.Mapping{File: "/bin/bash"}, address); got != want {
+			t.Errorf("at %d: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+// A file without its symbols has them in another one, below its build id.
+func TestDebugFile(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll("usr/lib/debug/.build-id/ab", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := elfFile("\x00malloc\x00", []elf.Sym64{{Name: 1, Info: uint8(elf.STT_FUNC), Value: 10, Size: 1}}, func(*elf.Header64, []elf.Section64) {}).WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cd", "ce"} { // the second one has another build id
+		if err := root.WriteFile("usr/lib/debug/.build-id/ab/"+name+".debug", b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for buildID, want := range map[string]string{"abcd": "malloc", "abce": "", "abff": "", "": "", "..": ""} {
+		for _, full := range []bool{false, true} {
+			var s Symbolizer
+			s.Begin(t.Context())
+			key := s.debugFile(processFile{file{base: "libc.so.6"}, 1}, root, table{buildID: buildID, full: full})
+			if got := s.files[key].at(10); full && key != "" || !full && got != want {
+				t.Errorf("%q, full %t: got %q of %q, want %q", buildID, full, got, key, want)
+			}
 		}
 	}
 }

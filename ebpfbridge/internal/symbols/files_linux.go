@@ -1,9 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package receiver
+package symbols
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +19,14 @@ import (
 const maxMaps = 8 << 20
 
 // find returns the key of a file that a process has mapped, or "".
-func (s *symbols) find(want processFile) string {
+func (s *Symbolizer) find(want processFile) string {
 	proc, isVDSO := fmt.Sprintf("/proc/%d/", want.pid), strings.Contains(want.base, "vdso")
 	if isVDSO {
 		proc = "/proc/self/" // all processes have the same
 	}
 	f, err := os.Open(proc + "maps")
 	if err != nil {
-		s.unreadable = s.unreadable || errors.Is(err, fs.ErrPermission)
+		s.Unreadable = s.Unreadable || errors.Is(err, fs.ErrPermission)
 		return ""
 	}
 	maps, _ := io.ReadAll(io.LimitReader(f, maxMaps))
@@ -52,7 +53,7 @@ func (s *symbols) find(want processFile) string {
 		case path.Base(name) != want.base || name[0] != '/':
 			continue
 		case len(seen) == maxFiles:
-			s.unreadable = true
+			s.Unreadable = true
 			return ""
 		case name == executable:
 			f, err := os.Open(proc + "exe") // also if it was replaced
@@ -61,23 +62,42 @@ func (s *symbols) find(want processFile) string {
 			key = s.addIn(want, root, strings.TrimPrefix(name, "/"))
 		}
 		if key != "" {
-			return key
+			return cmp.Or(s.debugFile(want, root, s.files[key]), key)
 		}
 		seen[name] = true
 	}
 	return ""
 }
 
+// debugFile returns the key of the separate file with all symbols of a file, or "" if that
+// has them itself. Distributions install it below the file's build id.
+func (s *Symbolizer) debugFile(want processFile, root *os.Root, of table) string {
+	if of.full || len(of.buildID) < 3 {
+		return ""
+	}
+	want.buildID = of.buildID
+	name := "usr/lib/debug/.build-id/" + of.buildID[:2] + "/" + of.buildID[2:] + ".debug"
+	if key := s.addIn(want, root, name); key != "" {
+		return key
+	}
+	own, err := os.OpenRoot("/")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = own.Close() }()
+	return s.addIn(want, own, name)
+}
+
 // addIn adds a file below the root of a process. The process may have put anything there:
 // a pipe does not block, and a link cannot escape.
-func (s *symbols) addIn(want processFile, root *os.Root, name string) string {
+func (s *Symbolizer) addIn(want processFile, root *os.Root, name string) string {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	return s.addFile(want, f, err)
 }
 
-func (s *symbols) addFile(want processFile, f *os.File, err error) string {
+func (s *Symbolizer) addFile(want processFile, f *os.File, err error) string {
 	if err != nil {
-		s.unreadable = s.unreadable || errors.Is(err, fs.ErrPermission)
+		s.Unreadable = s.Unreadable || errors.Is(err, fs.ErrPermission)
 		return ""
 	}
 	defer func() { _ = f.Close() }()
@@ -90,7 +110,7 @@ func (s *symbols) addFile(want processFile, f *os.File, err error) string {
 }
 
 // addMemory adds an ELF file that is only in this process's memory.
-func (s *symbols) addMemory(want processFile, addresses string) string {
+func (s *Symbolizer) addMemory(want processFile, addresses string) string {
 	var start, end uint64
 	_, _ = fmt.Sscanf(addresses, "%x-%x", &start, &end)
 	memory, err := os.Open("/proc/self/mem")

@@ -3,7 +3,7 @@
 
 //go:build live
 
-package receiver
+package symbols
 
 import (
 	"debug/elf"
@@ -62,8 +62,8 @@ func TestSymbolsOfFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, end := all[i].Value, all[i].Value+all[i].Size
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	for _, test := range []struct {
 		file, buildID string
 		address       uint64
@@ -78,7 +78,7 @@ func TestSymbolsOfFile(t *testing.T) {
 		{"program", strings.TrimSpace(string(id)), start, true},
 		{"program", "00ff", start, false},
 	} {
-		name, _ := s.name(int64(os.Getpid()), &profile.Mapping{File: test.file, BuildID: test.buildID}, test.address)
+		name, _ := s.Name(int64(os.Getpid()), &profile.Mapping{File: test.file, BuildID: test.buildID}, test.address)
 		if (name == "main.main") != test.want {
 			t.Errorf("%s with build id %q: %#x is %q", test.file, test.buildID, test.address, name)
 		}
@@ -92,15 +92,15 @@ func TestHostSymbols(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	want, _ := new(symbols).parse(f, "")
+	want, _ := new(Symbolizer).parse(f, "")
 	start := want.functions[0].start
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "buildid", program).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(string(out))
-	var s symbols
-	s.begin(t.Context())
+	var s Symbolizer
+	s.Begin(t.Context())
 	own := int64(os.Getpid())
 	for _, test := range []struct {
 		pid     int64
@@ -115,7 +115,7 @@ func TestHostSymbols(t *testing.T) {
 		{0, "", false},
 		{-1, "", false},
 	} {
-		name, ok := s.name(test.pid, &profile.Mapping{File: "/any/program", BuildID: test.buildID}, start)
+		name, ok := s.Name(test.pid, &profile.Mapping{File: "/any/program", BuildID: test.buildID}, start)
 		if ok != test.want || ok && name != want.at(start) {
 			t.Errorf("process %d, build id %q: %q, %v", test.pid, test.buildID, name, ok)
 		}
@@ -144,8 +144,8 @@ func TestReadIn(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	for _, name := range []string{"pipe", "link", "text", "none", ".", "../x"} {
-		var s symbols
-		s.begin(t.Context())
+		var s Symbolizer
+		s.Begin(t.Context())
 		if key := s.addIn(processFile{file{base: name}, 1}, root, name); key != "" {
 			t.Errorf("%s: got file %q, want none", name, key)
 		}

@@ -1,0 +1,91 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// learningTime is how long a new agent may need to read the files of all processes. On
+	// two busy cores it needs 6 to 10 s.
+	learningTime = time.Minute
+	// busyTicks is the CPU time of a busy process, in 1/100 s: enough for two samples at 20 Hz.
+	busyTicks = 10
+)
+
+// learning counts the processes that use CPU time and that a new agent does not sample yet.
+type learning struct {
+	mu    sync.Mutex
+	since time.Time     // of the agent
+	ticks map[int]int64 // by process, at its start
+	asked time.Time
+	last  int
+}
+
+// count returns the number for an agent since a time. seen reports whether a process has
+// samples.
+func (l *learning) count(since time.Time, seen func(pid int) bool) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch now := time.Now(); {
+	case since.IsZero() || now.Sub(since) > learningTime:
+		return 0
+	case !since.Equal(l.since):
+		l.since, l.asked, l.last = since, now, 0
+		l.ticks = cpuTicks()
+	case now.Sub(l.asked) > time.Second:
+		l.asked, l.last = now, 0
+		for pid, ticks := range cpuTicks() {
+			if ticks-l.ticks[pid] >= busyTicks && !seen(pid) {
+				l.last++
+			}
+		}
+	}
+	return l.last
+}
+
+// cpuTicks returns the CPU time of all processes but kernel threads.
+func cpuTicks() map[int]int64 {
+	entries, _ := os.ReadDir("/proc")
+	ticks := map[int]int64{}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if s, ok := processStat(pid); ok && !s.kernelThread {
+				ticks[pid] = s.ticks
+			}
+		}
+	}
+	return ticks
+}
+
+func isKernelThread(pid int) bool {
+	s, ok := processStat(pid)
+	return ok && s.kernelThread
+}
+
+type stat struct {
+	kernelThread bool
+	ticks        int64 // of CPU time
+}
+
+// processStat reads /proc/PID/stat, which all users may read.
+func processStat(pid int) (s stat, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from field 3
+	if err != nil || len(fields) < 13 {
+		return s, false
+	}
+	const kernelThread = 0x00200000 // PF_KTHREAD
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64)
+		return n
+	}
+	return stat{number(9)&kernelThread != 0, number(14) + number(15)}, true
+}

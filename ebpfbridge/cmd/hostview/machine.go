@@ -1,0 +1,367 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+)
+
+//go:embed machine.html machine.js
+var files embed.FS
+
+var machinePage = template.Must(template.ParseFS(files, "machine.html"))
+
+// machine is the first page: what uses this machine, and its flame graph. All other pages are
+// the viewer's, below spans/.
+type machine struct {
+	source store.Source
+	status func() viewer.Status
+	viewer http.Handler
+}
+
+// grouping is a way to sum up samples: by Title, by a label. next is the grouping within a row.
+type grouping struct{ Key, Title, label, none, next string }
+
+var groupings = []grouping{
+	{"executable", "Executable", receiver.LabelExecutable, "(kernel)", "process"},
+	{"process", "Process", receiver.LabelProcess, "", "thread"},
+	{"container", "Container", receiver.LabelContainer, "(no container)", "executable"},
+	{"thread", "Thread", receiver.LabelThread, "(no name)", ""},
+}
+
+const (
+	maxRows = 100
+	// maxNodes bounds the flame graph: narrower frames have no pixel on most screens.
+	maxNodes = 1500
+)
+
+// ServeHTTP implements http.Handler.
+func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/" && r.URL.Path != "/flame.json" && r.URL.Path != "/machine.js" {
+		m.viewer.ServeHTTP(w, r)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case !isLoopback(r.Host):
+		http.Error(w, "hostview: the page is shown on loopback names only", http.StatusForbidden)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		http.Error(w, "hostview: only GET and HEAD are answered here", http.StatusMethodNotAllowed)
+	case r.URL.Path == "/machine.js":
+		http.ServeFileFS(w, r, files, "machine.js")
+	default:
+		if err := m.answer(w, r); err != nil {
+			status := http.StatusInternalServerError
+			if errors.As(err, new(badRequest)) {
+				status = http.StatusBadRequest
+			}
+			http.Error(w, "hostview: "+err.Error(), status)
+		}
+	}
+}
+
+// isLoopback reports whether a Host header is a name of this machine. Other names may be an
+// attacker's, with this address.
+func isLoopback(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// badRequest is an error of the client.
+type badRequest string
+
+func (b badRequest) Error() string { return string(b) }
+
+// asked is a parsed request.
+type asked struct {
+	By      grouping
+	Minutes int
+	Kind    exporter.Kind
+	Chosen  []chosen // the conditions
+}
+
+type chosen struct {
+	grouping
+	Value string
+}
+
+func parseAsked(params url.Values) (asked, error) {
+	a := asked{Minutes: 5, Kind: exporter.KindHost, By: groupings[0]}
+	if v := params.Get("by"); v != "" {
+		i := slices.IndexFunc(groupings, func(g grouping) bool { return g.Key == v })
+		if i < 0 {
+			return a, badRequest(fmt.Sprintf("unknown grouping %.100q: known are executable, process, container and thread", v))
+		}
+		a.By = groupings[i]
+	}
+	if v := params.Get("minutes"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > 24*60 {
+			return a, badRequest(fmt.Sprintf("minutes=%.100q: give 1 to 1440", v))
+		}
+		a.Minutes = n
+	}
+	if params.Has("waiting") {
+		a.Kind = exporter.KindOffCPU
+	}
+	for _, g := range groupings {
+		if params.Has(g.Key) {
+			a.Chosen = append(a.Chosen, chosen{g, params.Get(g.Key)})
+		}
+	}
+	return a, nil
+}
+
+// address returns the address of this page with other values, as key, value; a value of "-"
+// removes its key.
+func (a asked) address(page string, pairs ...string) string {
+	params := url.Values{"by": {a.By.Key}, "minutes": {strconv.Itoa(a.Minutes)}}
+	if a.Kind == exporter.KindOffCPU {
+		params.Set("waiting", "")
+	}
+	for _, c := range a.Chosen {
+		params.Set(c.Key, c.Value)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if params.Set(pairs[i], pairs[i+1]); pairs[i+1] == "-" {
+			params.Del(pairs[i])
+		}
+	}
+	return page + "?" + params.Encode()
+}
+
+// query returns the query for all that was asked, and its text for the viewer.
+func (a asked) query() (q store.Query, text string, err error) {
+	q = store.Query{Kind: a.Kind, From: time.Now().Add(-time.Duration(a.Minutes) * time.Minute)}
+	var conditions []string
+	for _, c := range a.Chosen {
+		m, err := store.NewMatcher(c.label, store.MatchEqual, c.Value)
+		if err != nil {
+			return q, "", badRequest(err.Error())
+		}
+		q.Matchers = append(q.Matchers, m)
+		conditions = append(conditions, fmt.Sprintf("%s=%q", c.label, c.Value))
+	}
+	return q, fmt.Sprintf(".%s{%s}", a.Kind, strings.Join(conditions, ",")), nil
+}
+
+// row is a line of the table.
+type row struct {
+	Name, About string
+	// Link narrows the page to the row, and Graph is the viewer's page of it.
+	Link, Graph       string
+	CPU, Cores, Share string
+	Bar               float64 // of 100
+	value             int64
+}
+
+// table is the page's data.
+type table struct {
+	asked
+	Status            viewer.Status
+	Rows              []row
+	More              int
+	Total, Cores, All string
+	Empty             bool
+	Groupings         []choice
+	Times             []choice
+	Kinds             []choice
+	Conditions        []choice
+	Flame, Viewer     string
+}
+
+type choice struct {
+	Text, Link string
+	Current    bool
+}
+
+func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
+	params := r.URL.Query()
+	a, err := parseAsked(params)
+	if err != nil {
+		return err
+	}
+	q, text, err := a.query()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	defer cancel()
+	view, err := m.source.View(ctx, q.From, time.Time{})
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	if r.URL.Path == "/flame.json" {
+		return writeFlame(ctx, w, r, view, q)
+	}
+	t := table{asked: a, Status: m.status()}
+	if err := t.fill(view, q, text); err != nil {
+		return err
+	}
+	if params.Get("format") == "text" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		t.write(w)
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return machinePage.Execute(w, &t)
+}
+
+// fill sums up the samples, and makes the links.
+func (t *table) fill(view store.View, q store.Query, text string) error {
+	q.Labels = []string{t.By.label, receiver.LabelExecutable}
+	answer, err := view.Samples(q)
+	if err != nil {
+		return err
+	}
+	until := fmt.Sprintf("&from=now-%dm", t.Minutes)
+	byName := map[string]*row{}
+	length := max(time.Second, answer.Until.Sub(answer.From))
+	for _, sum := range answer.Sums {
+		name := sum.Labels[0]
+		to := byName[name]
+		if to == nil {
+			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
+			narrow := t.asked
+			narrow.Chosen = append(slices.Clip(t.Chosen), chosen{t.By, name})
+			if _, of, err := narrow.query(); err == nil {
+				to.Graph = "spans/?query=" + url.QueryEscape(of) + until
+			}
+			byName[name] = to
+		}
+		if about := cmp.Or(sum.Labels[1], groupings[0].none); to.About != about {
+			to.About = "several executables"
+		}
+		to.value += sum.Value
+	}
+	for _, one := range byName {
+		if t.By.Key == "executable" {
+			one.About = ""
+		}
+		one.CPU, one.Cores, one.Share = seconds(one.value), cores(one.value, length), share(one.value, answer.Total)
+		one.Bar = 100 * float64(one.value) / float64(max(1, answer.Total))
+		t.Rows = append(t.Rows, *one)
+	}
+	slices.SortFunc(t.Rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.Name, b.Name)) })
+	if t.More = len(t.Rows) - maxRows; t.More > 0 {
+		t.Rows = t.Rows[:maxRows]
+	}
+	t.Total, t.Cores, t.All = seconds(answer.Total), cores(answer.Total, length), termtext.Plural(answer.Samples, "sample")
+	t.Empty = answer.Total == 0
+	t.Flame, t.Viewer = t.address("flame.json"), "spans/?query="+url.QueryEscape(text)+until
+	for _, g := range groupings {
+		t.Groupings = append(t.Groupings, choice{g.Title, t.address("./", "by", g.Key), g == t.By})
+	}
+	for _, n := range []int{1, 5, 30, 240} {
+		t.Times = append(t.Times, choice{fmt.Sprintf("%d min", n), t.address("./", "minutes", strconv.Itoa(n)), n == t.Minutes})
+	}
+	for _, c := range t.Chosen {
+		t.Conditions = append(t.Conditions, choice{c.Title + " " + cmp.Or(c.Value, c.none), t.address("./", c.Key, "-", "by", c.Key), false})
+	}
+	windows, err := view.Windows()
+	if slices.ContainsFunc(windows, func(w store.WindowInfo) bool { return w.Kind == exporter.KindOffCPU }) {
+		waiting := t.Kind == exporter.KindOffCPU
+		t.Kinds = []choice{{"CPU time", t.address("./", "waiting", "-"), !waiting}, {"Waiting", t.address("./", "waiting", ""), waiting}}
+	}
+	return err
+}
+
+func seconds(ns int64) string { return fmt.Sprintf("%.2f s", time.Duration(ns).Seconds()) }
+
+func cores(ns int64, length time.Duration) string {
+	return fmt.Sprintf("%.2f", float64(ns)/float64(length))
+}
+
+func share(part, whole int64) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(1, whole)))
+}
+
+// write writes the table as text.
+func (t *table) write(w http.ResponseWriter) {
+	if t.Status.Message != "" {
+		fmt.Fprintf(w, "note: %s\n", t.Status.Message)
+	}
+	fmt.Fprintf(w, "by %s, %d min: %s, %s cores, %s\n%10s %8s %8s  %s\n", t.By.Key, t.Minutes, t.Total, t.Cores, t.All, "time", "cores", "share", t.By.Title)
+	for _, one := range t.Rows {
+		fmt.Fprintf(w, "%10s %8s %8s  %s %s\n", one.CPU, one.Cores, one.Share, termtext.OneLine(one.Name), termtext.OneLine(one.About))
+	}
+}
+
+// writeFlame writes the flame graph, with the functions of its frames alone.
+func writeFlame(ctx context.Context, w http.ResponseWriter, r *http.Request, view store.View, q store.Query) error {
+	q.Stacks = true
+	answer, err := view.Samples(q)
+	if err != nil {
+		return err
+	}
+	summary, err := flame.SummaryWithin(ctx, answer.Stacks, flame.NewFunctions(true))
+	if err != nil {
+		return err
+	}
+	all := summary.GraphOf(maxNodes)
+	g := *all
+	g.Texts, g.Functions, g.Function = []string{""}, flame.FunctionTable{}, make([]int32, len(all.Function))
+	texts, functions := map[string]int32{"": 0}, map[int32]int32{-1: -1}
+	text := func(i int32) int32 {
+		s := all.Texts[i]
+		if _, ok := texts[s]; !ok {
+			texts[s] = int32(len(g.Texts))
+			g.Texts = append(g.Texts, s)
+		}
+		return texts[s]
+	}
+	for node, f := range all.Function {
+		if _, ok := functions[f]; !ok {
+			functions[f] = int32(len(g.Functions.Name))
+			from, to := &all.Functions, &g.Functions
+			to.Name, to.Package, to.Type = append(to.Name, text(from.Name[f])), append(to.Package, text(from.Package[f])), append(to.Type, text(from.Type[f]))
+		}
+		g.Function[node] = functions[f]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	out := io.WriteCloser(nopCloser{w})
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		out = gzip.NewWriter(w)
+	}
+	err = json.NewEncoder(out).Encode(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
+	return errors.Join(err, out.Close())
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
