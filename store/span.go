@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
 
@@ -64,6 +66,7 @@ type Span struct {
 	// Start and Duration are bounds of windows if the span is Manual or SummaryMissing.
 	Start    time.Time
 	Duration time.Duration
+	Kind     trace.SpanKind // SpanKindUnspecified if unknown
 	Err      bool
 	Status   string
 	// Attributes are the span's own, then its children's without a profile. In a list of

@@ -200,7 +200,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 		to := &spans[i]
 		*to = Span{
 			ProfileID: s.ID.String(), ParentID: s.Parent.String(), Name: s.Name, Service: s.Service,
-			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
+			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Kind: s.Kind, Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
 			CPU: time.Duration(s.CPU), CPUSamples: s.Samples, CPUInclusive: time.Duration(s.CPU + inclusive[s.ID]),
 			CPUAfterEnd: time.Duration(s.AfterEnd), CPUAfterEndSamples: s.AfterEndSamples, WallSamples: s.Wall, SamplesHeld: s.Held,
 			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: process(s.Process),

@@ -193,7 +193,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	trace := of.TraceID()
 	e := Ended{
 		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.CutClone(s.Name()), Service: i.serviceOf(s.Resource()),
-		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error, Kind: s.SpanKind(),
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
 	e.Unlisted = i.room.unlisted(trace)

@@ -16,17 +16,18 @@ import (
 // Ended is a span that has ended, as the intake delivers it. In files Trace and Attributes
 // have another form.
 type Ended struct {
-	ID         ident.Key     `json:"id"`
-	Parent     ident.Key     `json:"parent,omitzero"`
-	Trace      trace.TraceID `json:"-"`
-	Name       string        `json:"name,omitempty"`
-	Service    string        `json:"service,omitempty"`
-	Status     string        `json:"status,omitempty"` // the description, "" unless Err
-	Attributes string        `json:"-"`                // as package attributes encodes them
-	Start      int64         `json:"start"`            // in nanoseconds since 1970
-	Duration   int64         `json:"duration"`
-	Err        bool          `json:"err,omitempty"`
-	LocalRoot  bool          `json:"localRoot,omitempty"`
+	ID         ident.Key      `json:"id"`
+	Parent     ident.Key      `json:"parent,omitzero"`
+	Trace      trace.TraceID  `json:"-"`
+	Name       string         `json:"name,omitempty"`
+	Service    string         `json:"service,omitempty"`
+	Status     string         `json:"status,omitempty"` // the description, "" unless Err
+	Attributes string         `json:"-"`                // as package attributes encodes them
+	Start      int64          `json:"start"`            // in nanoseconds since 1970
+	Duration   int64          `json:"duration"`
+	Kind       trace.SpanKind `json:"kind,omitempty"`
+	Err        bool           `json:"err,omitempty"`
+	LocalRoot  bool           `json:"localRoot,omitempty"`
 	// Child is a span without a profile of its own. It is listed with its root only.
 	Child bool `json:"child,omitempty"`
 	// Unlisted spans only count by name.
@@ -49,6 +50,7 @@ type record struct {
 	// texts of the spans
 	name, service, status, attributes uint32
 	err, localRoot, child             bool
+	kind                              uint8 // a trace.SpanKind
 	process                           uint8 // 1 more than its place in the processes of the segment, 0 for none
 }
 
@@ -144,7 +146,7 @@ func (s *spans) add(e *Ended) bool {
 		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
 		name: s.texts.add(ident.Cut(e.Name)), service: s.texts.add(ident.Cut(e.Service)),
 		status: s.texts.add(ident.Cut(e.Status)), attributes: s.texts.add(e.Attributes),
-		err: e.Err, localRoot: e.LocalRoot, child: e.Child,
+		err: e.Err, localRoot: e.LocalRoot, child: e.Child, kind: uint8(e.Kind),
 	})
 	return true
 }
@@ -265,7 +267,7 @@ func (s *spans) ended(r *record) Ended {
 	return Ended{
 		ID: r.id, Parent: r.parent, Trace: r.trace, Start: r.start, Duration: r.duration,
 		Name: s.texts.list[r.name], Service: s.texts.list[r.service], Status: s.texts.list[r.status], Attributes: s.texts.list[r.attributes],
-		Err: r.err, LocalRoot: r.localRoot, Child: r.child,
+		Err: r.err, LocalRoot: r.localRoot, Child: r.child, Kind: trace.SpanKind(r.kind),
 	}
 }
 

@@ -8,20 +8,25 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Span is a span in an answer.
 type Span struct {
-	ProfileID  string    `json:"profileId"`
-	TraceID    string    `json:"traceId,omitempty"`
-	ParentID   string    `json:"parentId,omitempty"`
-	Name       string    `json:"name"`
-	Service    string    `json:"service"`
+	ProfileID string `json:"profileId"`
+	TraceID   string `json:"traceId,omitempty"`
+	ParentID  string `json:"parentId,omitempty"`
+	Name      string `json:"name"`
+	Service   string `json:"service"`
+	// Kind is "client", "server" and so on, if spans of the name have several in the list.
+	Kind       string    `json:"kind,omitempty"`
 	Start      time.Time `json:"start"`
 	DurationNs int64     `json:"durationNs"`
 	CPUNs      int64     `json:"cpuNs"`
@@ -110,6 +115,32 @@ func (r *Reader) newSpan(s store.Span) Span {
 		Earlier:           newEarlierProcess(s.Earlier),
 		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
+}
+
+// nameKinds sets Kind in a list where spans of a name have different kinds.
+func nameKinds(list []Span, of []store.Span) {
+	kinds := make(map[sums.Name]trace.SpanKind) // of a name, -1 for several
+	for i := range of {
+		name := sums.Name{Service: of[i].Service, Name: of[i].Name}
+		if known, kind := kinds[name], of[i].Kind; known == 0 {
+			kinds[name] = kind
+		} else if kind != 0 && kind != known {
+			kinds[name] = -1
+		}
+	}
+	for i := range of {
+		if kinds[sums.Name{Service: of[i].Service, Name: of[i].Name}] < 0 && of[i].Kind != 0 {
+			list[i].Kind = of[i].Kind.String()
+		}
+	}
+}
+
+// kind returns what stands behind the name of a span with a kind.
+func (s *Span) kind() string {
+	if s.Kind == "" {
+		return ""
+	}
+	return " [" + s.Kind + "]"
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id

@@ -102,7 +102,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	for _, s := range a.Trace {
 		if s.ProfileID != a.Span.ProfileID {
 			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds))
-			line("trace", "%s%s", text, termtext.Clip(s.title(), room-utf8.RuneCountInString(text)))
+			line("trace", "%s%s%s", text, termtext.Clip(s.title(), room-utf8.RuneCountInString(text+s.kind())), s.kind())
 		}
 	}
 	if a.TraceOmitted > 0 {
