@@ -50,12 +50,12 @@ func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, e
 	}
 	w := writer{keys: k, set: sets, limit: len(sets) + maxSet}
 	for i := range w.seen(len(values)) {
-		if n := k.number(string(values[i].Key)); n != 0 {
+		if n := k.numbers[string(values[i].Key)]; n != 0 {
 			w.value(n, values[i].Value)
 		}
 	}
 	if status != "" {
-		w.entry(k.statusDescription, status)
+		w.entry(k.numbers[statusDescription], status)
 	}
 	at := slices.IndexFunc(events[:min(len(events), MaxSeen)], func(e sdktrace.Event) bool { return e.Name == "exception" })
 	if at < 0 {
@@ -64,8 +64,8 @@ func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, e
 	}
 	of := events[at].Attributes
 	for i := range w.seen(len(of)) {
-		if n := k.number(string(of[i].Key)); n != 0 && (n == k.exceptionType || n == k.exceptionMessage) {
-			w.value(n, of[i].Value)
+		if key := of[i].Key; key == ExceptionType || key == ExceptionMessage {
+			w.value(k.numbers[string(key)], of[i].Value)
 		}
 	}
 	return w.end()
@@ -80,7 +80,7 @@ func (k *Keys) Restore(entries []Entry) string {
 	w := writer{keys: k, limit: maxSet}
 	for _, e := range entries {
 		w.full = w.full || e.More
-		if n := k.number(e.Key); n != 0 {
+		if n := k.numbers[e.Key]; n != 0 {
 			w.entry(n, e.Value)
 		}
 	}
