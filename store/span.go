@@ -90,7 +90,7 @@ type Span struct {
 	Complete           bool     // no more samples are due
 	Coverage           Coverage // of its time by CPU profiles
 	HasExactTimes      bool     // see AddExactTimes
-	Earlier            *Process // nil for this process
+	Earlier            bool     // of an earlier process: see WithDirectory
 
 	// Above is the id of the nearest span above it in this process, among the spans of the
 	// answer. It is empty if there is none.
@@ -119,13 +119,6 @@ const (
 // String returns "whole", "partial", "none" or "evicted".
 func (c Coverage) String() string {
 	return []string{"whole", "partial", "none", "evicted"}[c]
-}
-
-// Process is a process that left files; see WithDirectory. Texts are empty if unknown.
-type Process struct {
-	Started          time.Time
-	PID              int
-	Service, Version string
 }
 
 // CPUTime is CPU time of a span at a time after its start.

@@ -203,7 +203,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Kind: s.Kind, Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
 			CPU: time.Duration(s.CPU), CPUSamples: s.Samples, CPUInclusive: time.Duration(s.CPU + inclusive[s.ID]),
 			CPUAfterEnd: time.Duration(s.AfterEnd), CPUAfterEndSamples: s.AfterEndSamples, WallSamples: s.Wall, SamplesHeld: s.Held,
-			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: process(s.Process),
+			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: s.Earlier,
 		}
 		if s.Trace.IsValid() {
 			to.TraceID = s.Trace.String()
@@ -239,7 +239,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 // describe adds what a brief list leaves out.
 func (v *view) describe(to *Span, s *segment.Span, children []segment.Ended) {
 	coverage, complete, known := v.held.Coverage(s)
-	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Process != nil {
+	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Earlier {
 		to.Complete = true
 		if !known {
 			to.Coverage = CoverageEvicted

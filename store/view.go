@@ -78,8 +78,8 @@ type WindowInfo struct {
 	Start                   time.Time
 	Duration                time.Duration // 0 for a snapshot
 	Samples, Bytes          int64
-	Kernel                  bool     // an eBPF agent took it
-	Earlier                 *Process // nil for this process
+	Kernel                  bool // an eBPF agent took it
+	Earlier                 bool // of an earlier process: see WithDirectory
 }
 
 // view is the View of a store.
@@ -120,11 +120,8 @@ func (v *view) Windows() ([]WindowInfo, error) {
 		return nil, err
 	}
 	var list []WindowInfo
-	for _, w := range v.held.Windows(math.MinInt64, 0) {
-		list = append(list, WindowInfo{
-			Kind: w.Kind, Service: w.Service, ServiceVersion: w.Version, Start: w.Start, Duration: w.End.Sub(w.Start),
-			Samples: w.Samples, Bytes: w.Bytes, Kernel: w.Kernel, Earlier: process(w.Process),
-		})
+	for _, w := range v.held.Windows() {
+		list = append(list, WindowInfo(w))
 	}
 	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
 	return list, nil
@@ -145,14 +142,6 @@ func (v *view) begin() error {
 }
 
 func (v *view) end() { <-v.store.asking }
-
-// process returns an earlier process, nil for this one.
-func process(p *segment.Process) *Process {
-	if p == nil {
-		return nil
-	}
-	return &Process{Started: time.Unix(0, p.Started), PID: p.PID, Service: p.Service, Version: p.Version}
-}
 
 // bounds returns a time in nanoseconds since 1970, as segment has it.
 func bounds(from, until time.Time) (int64, int64) {

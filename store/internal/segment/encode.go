@@ -52,7 +52,6 @@ type encoder struct {
 	functions []*profile.Function
 	locations []*profile.Location
 	stacks    []*profile.Location // of many stacks
-	lines     []profile.Line      // of many locations
 	labelled  map[uint32]*profile.Sample
 }
 
@@ -72,7 +71,7 @@ func (e *encoder) stack(leaf uint32) []*profile.Location {
 	from := len(e.stacks)
 	for at := leaf; at != 0; {
 		f := e.code.frames.list[at]
-		e.stacks, at = append(e.stacks, e.location(f.location)), f.parent
+		e.stacks, at = append(e.stacks, e.location(f.value)), f.rest
 	}
 	return slices.Clip(e.stacks[from:])
 }
@@ -228,14 +227,9 @@ func (e *encoder) location(n uint32) *profile.Location {
 	if l == nil {
 		of := e.code.locations.list[n]
 		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded}
-		if cap(e.lines)-len(e.lines) < int(of.lines) {
-			e.lines = make([]profile.Line, 0, 256+int(of.lines))
+		for at := range all(&e.code.lines, of.lines) {
+			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
 		}
-		from := len(e.lines)
-		for _, at := range e.code.locations.of(of) {
-			e.lines = append(e.lines, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
-		}
-		l.Line = slices.Clip(e.lines[from:])
 		e.locations[n] = l
 		e.p.Location = append(e.p.Location, l)
 	}
@@ -269,7 +263,7 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 			sm.Label[key] = []string{value}
 		}
 	}
-	for _, l := range e.groups.sets.of(e.groups.set(g)) {
+	for l := range all(&e.groups.sets, e.groups.set(g)) {
 		key := e.texts.list[l.key]
 		if !l.numeric {
 			if key != labelkey.EndedSpanID || len(sm.Label[key]) == 0 {

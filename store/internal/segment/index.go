@@ -50,12 +50,10 @@ type index struct {
 	sealed bool
 }
 
-// idSums are the sums of one id of a group. own is not set if it is a profile_id beside
-// the span_id of another span.
+// idSums are the sums of one id of a group.
 type idSums struct {
 	id    ident.Key
 	group uint32
-	own   bool
 	Sums
 }
 
@@ -133,7 +131,6 @@ func (s *Segment) indexOf(sums []Sums) *index {
 		case both, spanOnly, profileOnly:
 			order = append(order, n)
 		case odd:
-			_, span := s.idsIn(n)
 			for _, id := range s.named(n) {
 				of := sums[g]
 				if id == s.ended(n) {
@@ -141,7 +138,7 @@ func (s *Segment) indexOf(sums []Sums) *index {
 				} else {
 					of.AfterEnd, of.AfterEndSamples = 0, 0
 				}
-				x.extras = append(x.extras, idSums{id, n, id == span || span == 0, of})
+				x.extras = append(x.extras, idSums{id, n, of})
 			}
 		}
 	}
@@ -210,7 +207,7 @@ func (x *index) isSpanID(s *Segment, id ident.Key) bool {
 	return false
 }
 
-// of returns the sums of an id, and the last of its own groups, -1 for none. ok is false if
+// of returns the sums of an id, and the last of its groups, -1 for none. ok is false if
 // it has no rows.
 func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 	group = -1
@@ -227,7 +224,8 @@ func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 			break
 		}
 		sums.Add(e.Sums)
-		if ok = true; e.own {
+		ok = true
+		if _, span := s.idsIn(e.group); span == id || span == 0 { // it may be of another span
 			group = max(group, int(e.group))
 		}
 	}

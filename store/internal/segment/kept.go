@@ -307,8 +307,9 @@ func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool
 		if !wanted || !to.spans.add(&ended) {
 			continue
 		}
-		if p := from.processOf(e); p != nil {
-			to.spans.list[len(to.spans.list)-1].process = to.number(p)
+		if from.earlier || e.earlier {
+			to.spans.list[len(to.spans.list)-1].earlier = true
+			to.spans.earlier += 1 - int(bit(e.child))
 		}
 	}
 }

@@ -49,7 +49,7 @@ type Span struct {
 	Sums
 	// Label is the span_name label of its last samples, "" if absent.
 	Label   string
-	Process *Process // nil for this process
+	Earlier bool // of an earlier process
 
 	kept bool // in the kept segment
 }
@@ -125,7 +125,7 @@ func (v *View) value(r *record, by Order) int64 {
 
 // span returns a span with its samples.
 func (v *View) span(of place) Span {
-	s := Span{Ended: of.in.spans.ended(of.record), Process: of.in.processOf(of.record), kept: of.in == v.kept}
+	s := Span{Ended: of.in.spans.ended(of.record), Earlier: of.in.earlier || of.earlier, kept: of.in == v.kept}
 	s.Sums, s.Label = v.sumsOf(of.record)
 	return s
 }
@@ -278,8 +278,7 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form)
 			x.Manual = x.Manual && s.label(g, labelkey.SpanID) != id
 			of[g] = at
 		}
-		m := &match{}
-		m.only(append([]uint32{}, slices.Sorted(maps.Keys(of))...), len(s.groups.ids))
+		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(of))...)}
 		for _, w := range s.windows {
 			f := found{window: w, of: s, match: m}
 			for row := range f.rows() {

@@ -50,8 +50,8 @@ type record struct {
 	// texts of the spans
 	name, service, status, attributes uint32
 	err, localRoot, child             bool
+	earlier                           bool  // in the kept segment
 	kind                              uint8 // a trace.SpanKind
-	process                           uint8 // 1 more than its place in the processes of the segment, 0 for none
 }
 
 func (r *record) end() int64 { return r.start + r.duration }
@@ -101,9 +101,9 @@ type spans struct {
 	// sealed.
 	slowest []slowest
 	// evicted is the number of records that were dropped, listed the number of records
-	// that are no children.
-	evicted int64
-	listed  int
+	// that are no children. earlier is the number of these that have it set.
+	evicted         int64
+	listed, earlier int
 	// nested is set if spans with a profile were below others.
 	nested bool
 }
@@ -144,8 +144,8 @@ func (s *spans) add(e *Ended) bool {
 	s.marks = append(s.marks, m)
 	s.list = append(s.list, record{
 		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
-		name: s.texts.add(ident.Cut(e.Name)), service: s.texts.add(ident.Cut(e.Service)),
-		status: s.texts.add(ident.Cut(e.Status)), attributes: s.texts.add(e.Attributes),
+		name: s.texts.add(e.Name), service: s.texts.add(e.Service),
+		status: s.texts.add(e.Status), attributes: s.texts.add(e.Attributes),
 		err: e.Err, localRoot: e.LocalRoot, child: e.Child, kind: uint8(e.Kind),
 	})
 	return true
@@ -160,7 +160,7 @@ type mark struct {
 // count adds a span to the total of its name, and returns its place. Spans that sampling
 // leaves out count too.
 func (s *spans) count(e *Ended) (at int) {
-	key := nameKey{ident.Cut(e.Service), ident.Cut(e.Name)}
+	key := nameKey{e.Service, e.Name}
 	at, ok := s.places[key]
 	if !ok && (len(s.places) >= maxNames || s.names >= maxNameBytes) {
 		key.name = otherName
@@ -171,7 +171,6 @@ func (s *spans) count(e *Ended) (at int) {
 			s.places = make(map[nameKey]int)
 		}
 		at = len(s.totals)
-		key = nameKey{ident.CutClone(key.service), ident.CutClone(key.name)}
 		s.places[key] = at
 		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
 		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))

@@ -96,7 +96,7 @@ func (t *family) of(typ flameql.Type) Query {
 func (t *family) watch() {
 	end := t.span.Start.Add(t.span.Duration)
 	covered := sums.Covered(t.reader.allWindows(), t.span.Start, end, func(w store.WindowInfo) bool {
-		return w.Kind == exporter.KindWall && w.Service == t.span.Service && sums.Same(w.Earlier, t.span.Earlier)
+		return w.Kind == exporter.KindWall && w.Service == t.span.Service && w.Earlier == t.span.Earlier
 	})
 	t.looked = covered > 0 || t.wall.Total > 0
 	t.unwatched = t.span.Duration - covered + t.wall.Looks.Unwatched(t.span.Start, end)

@@ -18,7 +18,7 @@ type Log struct {
 	Status *Status `json:"status,omitempty"`
 	Stats  Stats   `json:"stats"`
 	// Kinds are the windows held, by kind.
-	Kinds []Windows `json:"kinds"`
+	Kinds []sums.Windows `json:"kinds"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -34,7 +34,7 @@ func (r *Reader) Log() (*Log, error) {
 	l := &Log{
 		Status: r.status,
 		Stats:  newStats(r.stats),
-		Kinds:  newWindows(r.allWindows()),
+		Kinds:  sums.ByKind(r.allWindows()),
 		Fixed:  r.fixed(),
 		Ranged: r.ranged(),
 	}
@@ -61,8 +61,8 @@ func (l *Log) Text() string {
 		termtext.Prose(&b, "note", 9, l.Note)
 	}
 	numbers, _ := json.MarshalIndent(struct {
-		Stats Stats     `json:"stats"`
-		Kinds []Windows `json:"kinds"`
+		Stats Stats          `json:"stats"`
+		Kinds []sums.Windows `json:"kinds"`
 	}{l.Stats, l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
 	b.Write(numbers)
 	b.WriteByte('\n')
@@ -122,22 +122,6 @@ func newStats(s store.Stats) Stats {
 		CPULabelledNs:   s.CPUTimeLabelled.Nanoseconds(),
 		Directory:       newDirectory(s.Directory),
 	}
-}
-
-// Windows is the sum of the windows held of one kind, service, version and process.
-type Windows struct {
-	sums.Windows
-	// Earlier is the earlier process that left them in a directory; it is left out for
-	// this process.
-	Earlier *EarlierProcess `json:"earlier,omitempty"`
-}
-
-func newWindows(windows []store.WindowInfo) []Windows {
-	list := []Windows{}
-	for _, w := range sums.ByKind(windows) {
-		list = append(list, Windows{w, newEarlierProcess(w.Process)})
-	}
-	return list
 }
 
 // Directory is the files of a store and what is held of earlier processes.

@@ -67,9 +67,8 @@ type Span struct {
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
-	// Earlier is the earlier process that the span is of, which has left it in a
-	// directory; it is left out for this process.
-	Earlier *EarlierProcess `json:"earlier,omitempty"`
+	// Earlier is set for a span of an earlier process, which has left it in a directory.
+	Earlier bool `json:"earlier,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -112,7 +111,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 		SummaryMissing:    s.SummaryMissing,
 		Complete:          s.Complete,
 		Coverage:          s.Coverage.String(),
-		Earlier:           newEarlierProcess(s.Earlier),
+		Earlier:           s.Earlier,
 		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
 	}
 }
@@ -225,37 +224,4 @@ func (r *Reader) withTimes(answer Span, s store.Span) Span {
 		answer.CPUTimes = append(answer.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
 	}
 	return answer
-}
-
-// EarlierProcess is a process that has left spans and profiles in a directory.
-type EarlierProcess struct {
-	// Started is left out where there are too many processes to tell this one from others.
-	Started time.Time `json:"started,omitzero"`
-	// PID, Service and Version are left out if unknown. Service and Version are of its profiles.
-	PID     int    `json:"pid,omitempty"`
-	Service string `json:"service,omitempty"`
-	Version string `json:"version,omitempty"`
-}
-
-// newEarlierProcess returns nil for nil.
-func newEarlierProcess(p *store.Process) *EarlierProcess {
-	if p == nil {
-		return nil
-	}
-	return &EarlierProcess{Started: p.Started, PID: p.PID, Service: p.Service, Version: p.Version}
-}
-
-// text describes the process in a line.
-func (p *EarlierProcess) text() string {
-	if p.Started.IsZero() {
-		return "one of the earlier processes that are too many to tell apart"
-	}
-	text := "an earlier process, started " + p.Started.UTC().Format("2006-01-02 15:04:05 MST")
-	if p.PID != 0 {
-		text += fmt.Sprintf(", pid %d", p.PID)
-	}
-	if p.Version != "" {
-		text += ", version " + termtext.Clip(termtext.OneLine(p.Version), 40)
-	}
-	return text
 }

@@ -326,7 +326,7 @@ func (s *Span) marks() string {
 	if s.AfterEnd != nil {
 		mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))
 	}
-	if s.Earlier != nil {
+	if s.Earlier {
 		mark += " [earlier process]"
 	}
 	return mark
