@@ -103,7 +103,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(a.Types)
 	var mappings []uint32
 	var c *copier
-	var labelled []uint32 // 1 more than the group of each labelling without ids
+	var labelled copies // the groups of labellings without ids
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		f := &windows[i]
 		if c == nil || c.from != f.of {
 			c = newCopier(to, f.of)
-			labelled = make([]uint32, len(f.of.groups.labellings.list))
+			labelled = make(copies, len(f.of.groups.labellings.list))
 		}
 		p.DurationNanos += f.end - f.start // as when pprof merges
 		if i == 0 || f.start < p.TimeNanos {
@@ -131,25 +131,25 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 				columns[k] = -1
 			}
 		}
+		last, g := -1, uint32(0)
 		for row := range f.rows() {
-			g := uint32(f.groups.At(row))
-			if withoutIDs {
-				l := f.of.groups.labelling(g)
-				if labelled[l] == 0 {
-					labelled[l] = c.labels(l) + 1
+			if from := f.groups.At(row); from != last {
+				last = from
+				if withoutIDs {
+					l := f.of.groups.labelling(uint32(from))
+					g = labelled.once(l, func() uint32 { return c.labels(l) })
+				} else {
+					g = c.group(uint32(from))
 				}
-				g = labelled[l] - 1
-			} else {
-				g = c.group(g)
 			}
 			at := places.of(g, c.stack(uint32(f.stacks.At(row))))
 			if at*width == len(sums) {
 				sums = append(sums, make([]int64, width)...)
 			}
-			values := sums[at*width:][:width]
+			values, of := sums[at*width:][:width], f.tuples[f.values.At(row)*len(f.types):]
 			for k, column := range columns {
 				if column >= 0 {
-					values[k] += f.value(row, column)
+					values[k] += of[column]
 				}
 			}
 			if limit > 0 && len(places.keys) > limit {

@@ -65,8 +65,8 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	until := cmp.Or(q.Until, math.MaxInt64)
 	var top []listed
 	compare := func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) }
-	var last *listed // of the list that was cut
-	for _, s := range v.all() {
+	var last *listed                             // of the list that was cut
+	for _, s := range slices.Backward(v.all()) { // the newest first: then most of the others have no place
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

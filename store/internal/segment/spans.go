@@ -97,8 +97,8 @@ type spans struct {
 	places   map[nameKey]int
 	children map[trace.TraceID]uint8
 	names    int64 // memory of the names in totals
-	// slowest has the slowest spans of the first names in totals, nil once the segment is
-	// sealed.
+	// slowest has the slowest spans and the newest errors of the first names in totals, nil
+	// once the segment is sealed.
 	slowest []slowest
 	// evicted is the number of records that were dropped, listed the number of records
 	// that are no children. earlier is the number of these that have it set.
@@ -110,13 +110,16 @@ type spans struct {
 
 type nameKey struct{ service, name string }
 
-// slowest are the slowest spans of a name in each latency band.
-type slowest [10][3]ranked
+// slowest are the slowest spans of a name in each latency band. The last list has the newest
+// errors by their end.
+type slowest [11][firstRanks]ranked
 
-func (s *slowest) enter(r ranked) {
-	of := &s[band(r.value)]
+const newestErrors = len(slowest{}) - 1
+
+func (s *slowest) enter(list int, r ranked) {
+	of := &s[list]
 	for i := range of {
-		if r.value > of[i].value {
+		if r.value >= of[i].value { // of equal ones the newest
 			of[i], r = r, of[i]
 		}
 	}
@@ -179,7 +182,10 @@ func (s *spans) count(e *Ended) (at int) {
 		s.slowest = append(s.slowest, slowest{})
 	}
 	if at < len(s.slowest) && !e.Unlisted {
-		s.slowest[at].enter(ranked{e.ID, e.Duration})
+		s.slowest[at].enter(band(e.Duration), ranked{e.ID, e.Duration})
+		if e.Err {
+			s.slowest[at].enter(newestErrors, ranked{e.ID, e.End()})
+		}
 	}
 	t := &s.totals[at]
 	t.Spans++
@@ -194,10 +200,13 @@ func (s *spans) count(e *Ended) (at int) {
 // class returns how long a record stays if there is no room: the higher, the longer.
 func (s *spans) class(i int, profiled int64) uint8 {
 	r, m := &s.list[i], s.marks[i]
+	has := func(list int, value int64) bool {
+		return m.name >= 0 && int(m.name) < len(s.slowest) && slices.Contains(s.slowest[m.name][list][:], ranked{r.id, value})
+	}
 	switch {
+	case has(band(r.duration), r.duration), r.err && has(newestErrors, r.end()): // few of each name
+		return 4
 	case r.end() > profiled: // its samples are due
-		return 3
-	case m.name >= 0 && int(m.name) < len(s.slowest) && r.duration >= s.slowest[m.name][band(r.duration)][2].value:
 		return 3
 	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
 		return 3
@@ -210,15 +219,15 @@ func (s *spans) class(i int, profiled int64) uint8 {
 }
 
 // dropHalf drops half of the records, of each class the oldest. Spans without samples, error
-// or rank are dropped first, but not before their samples are due. It returns the ids with
-// samples.
+// or rank are dropped first, spans with samples due later. The slowest and the newest errors of
+// each name stay longest. It returns the ids with samples.
 func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 	classes := make([]uint8, len(s.list))
 	for i := range classes {
 		classes[i] = s.class(i, profiled)
 	}
 	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
-	for class := range uint8(4) {
+	for class := range uint8(5) {
 		for i := 0; i < len(classes) && left > 0; i++ {
 			if classes[i] == class {
 				drop[i] = true
