@@ -61,14 +61,24 @@ func (x *index) bytes() int64 {
 	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late)
 }
 
-// endOf returns the end of a span in nanoseconds since 1970, 0 if no segment has its record.
-func endOf(id ident.Key, segments []*Segment) int64 {
-	for _, s := range slices.Backward(segments) {
-		if r := s.spans.find(id); r != nil {
-			return r.end()
+// endsOf returns the end of the span of each group in nanoseconds since 1970, 0 if no segment has
+// its record. order has the groups by id.
+func (s *Segment) endsOf(order *memory.Column, segments []*Segment) []int64 {
+	ends := make([]int64, len(s.groups.ids))
+	for _, of := range slices.Backward(segments) {
+		list, i := of.spans.list, 0
+		for k := range order.Len() {
+			g := order.At(k)
+			id := s.groups.ids[g].span
+			for i < len(list) && list[i].id < id {
+				i++
+			}
+			if i < len(list) && list[i].id == id && ends[g] == 0 {
+				ends[g] = list[i].end()
+			}
 		}
 	}
-	return 0
+	return ends
 }
 
 // sum builds the index of a segment with sorted spans. Rows count as after the end of their
@@ -78,16 +88,10 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	if !sealed {
 		before = before[max(0, len(before)-2):]
 	}
-	segments := append(slices.Clip(before), s)
 	var late []ident.Key
 	sums := make([]Sums, len(s.groups.ids))
-	ended := make([]int64, len(s.groups.ids)) // the end of the span of each group, 0 if unknown
-	for g := range ended {
-		switch s.groups.form(uint32(g)) {
-		case both, spanOnly, profileOnly:
-			ended[g] = endOf(s.groups.ids[g].span, segments)
-		}
-	}
+	x := &index{order: s.order(), sealed: sealed}
+	ended := s.endsOf(&x.order, append(slices.Clip(before), s))
 	for _, w := range s.windows {
 		length := w.end - w.start
 		for row := range w.len() {
@@ -115,50 +119,55 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 			}
 		}
 	}
-	x := s.indexOf(sums)
 	slices.Sort(late)
-	x.late, x.sealed = slices.Clip(slices.Compact(late)), sealed
+	x.late = slices.Clip(slices.Compact(late))
+	x.set(s, sums)
 	return x
 }
 
-// indexOf sorts the sums of all groups by id.
-func (s *Segment) indexOf(sums []Sums) *index {
-	x := &index{}
+// order returns the groups with one id, sorted by it.
+func (s *Segment) order() memory.Column {
+	ids := s.groups.ids
 	var order []uint32
-	for g := range sums {
-		n := uint32(g)
-		switch s.groups.form(n) {
-		case both, spanOnly, profileOnly:
-			order = append(order, n)
-		case odd:
-			for _, id := range s.named(n) {
-				of := sums[g]
-				if id == s.ended(n) {
-					of = Sums{AfterEnd: of.AfterEnd, AfterEndSamples: of.AfterEndSamples}
-				} else {
-					of.AfterEnd, of.AfterEndSamples = 0, 0
-				}
-				x.extras = append(x.extras, idSums{id, n, of})
-			}
+	for g := range uint32(len(ids)) {
+		if as := s.groups.form(g); as != none && as != odd {
+			order = append(order, g)
 		}
 	}
-	ids := s.groups.ids
 	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(ids[a].span, ids[b].span), cmp.Compare(a, b)) })
+	return memory.NewColumn(order)
+}
+
+// set sets the sums of all groups by id.
+func (x *index) set(s *Segment, sums []Sums) {
+	for g := range sums {
+		n := uint32(g)
+		if s.groups.form(n) != odd {
+			continue
+		}
+		for _, id := range s.named(n) {
+			of := sums[g]
+			if id == s.ended(n) {
+				of = Sums{AfterEnd: of.AfterEnd, AfterEndSamples: of.AfterEndSamples}
+			} else {
+				of.AfterEnd, of.AfterEndSamples = 0, 0
+			}
+			x.extras = append(x.extras, idSums{id, n, of})
+		}
+	}
 	slices.SortFunc(x.extras, func(a, b idSums) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.group, b.group)) })
-	places := make([]uint32, len(order))
+	places := make([]uint32, x.order.Len())
 	numbers := make(map[Sums]uint32)
-	for i, g := range order {
-		n, ok := numbers[sums[g]]
+	for i := range places {
+		of := sums[x.order.At(i)]
+		n, ok := numbers[of]
 		if !ok {
 			n = uint32(len(x.different))
-			numbers[sums[g]] = n
-			x.different = append(x.different, sums[g])
+			numbers[of], x.different = n, append(x.different, of)
 		}
 		places[i] = n
 	}
-	x.order, x.sums = memory.NewColumn(order), memory.NewColumn(places)
-	x.different, x.extras = slices.Clip(x.different), slices.Clip(x.extras)
-	return x
+	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(x.different), slices.Clip(x.extras)
 }
 
 // hasLate reports whether the index may have rows of a span long after its end.
@@ -282,19 +291,27 @@ func (r *Room) countUnseen(sealed *Segment) {
 		}
 	}
 	r.unknown = nil
-	known := func(s *Segment, id ident.Key) bool {
-		_, _, ok := s.index.of(s, id)
-		return ok || s.spans.find(id) != nil
+	if r.counts.SpansEnded == 0 {
+		return
 	}
-	for i := range sealed.index.order.Len() {
-		g := uint32(sealed.index.order.At(i))
+	order := &sealed.index.order
+	ends := sealed.endsOf(order, append(slices.Clip(r.before()), sealed))
+	for i := range order.Len() {
+		g := order.At(i)
 		id := sealed.groups.ids[g]
-		if n := len(r.unknown); r.counts.SpansEnded == 0 || n > 0 && r.unknown[n-1].span == id.span || sealed.groups.form(g) == profileOnly || seen(id) {
-			continue
-		}
-		if !slices.ContainsFunc(r.before(), func(s *Segment) bool { return known(s, id.span) }) {
+		if n := len(r.unknown); ends[g] == 0 && sealed.groups.form(uint32(g)) != profileOnly && (n == 0 || r.unknown[n-1].span != id.span) && !seen(id) {
 			r.unknown = append(r.unknown, id)
 		}
+	}
+	for _, of := range r.before() {
+		i, n := 0, of.index.order.Len()
+		at := func(i int) ident.Key { return of.groups.ids[of.index.order.At(i)].span }
+		r.unknown = slices.DeleteFunc(r.unknown, func(id groupID) bool {
+			for i < n && at(i) < id.span {
+				i++
+			}
+			return i < n && at(i) == id.span
+		})
 	}
 	clear(r.gone)
 }
