@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -124,6 +125,41 @@ func (v *view) Windows() ([]WindowInfo, error) {
 		list = append(list, WindowInfo(w))
 	}
 	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
+	return list, nil
+}
+
+// names returns the sums by name, with the manual exemplars.
+func (v *view) names() ([]NameTotal, error) {
+	sums, err := v.held.Names(v.ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	exemplars, err := v.exemplars(&SpanQuery{})
+	if err != nil {
+		return nil, failed(err)
+	}
+	type key struct{ service, name string }
+	manual := make(map[key]int)
+	for i := range exemplars {
+		if x := &exemplars[i]; x.Name != "" {
+			manual[key{x.Service, x.Name}]++
+		}
+	}
+	var list []NameTotal
+	for _, s := range sums {
+		of := key{s.Service, s.Name}
+		list = append(list, NameTotal{
+			Service: s.Service, Name: s.Name, Label: s.Label, Spans: int(s.Spans) + manual[of], Errors: int(s.Errors),
+			Duration: time.Duration(s.Duration), MaxDuration: time.Duration(s.MaxDuration), CPU: time.Duration(s.CPU), CPUSamples: s.Samples,
+		})
+		delete(manual, of)
+	}
+	for of, n := range manual { // with samples of other kinds only
+		list = append(list, NameTotal{Service: of.service, Name: of.name, Label: of.name, Spans: n})
+	}
+	slices.SortFunc(list, func(a, b NameTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
 	return list, nil
 }
 

@@ -36,14 +36,9 @@ type Entry struct {
 	More       bool
 }
 
-// Set returns what a span has to keep: its attributes, the description of its status unless
-// that is empty, and its first exception. A set is a sequence of entries: the number of the
-// key, two bytes with the length of the value, and the value.
-func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace.Event) string {
-	return string(k.Append(nil, values, status, events))
-}
-
-// Append appends a set to others.
+// Append appends a set, which is what a span keeps. These are its attributes, the description of
+// its status unless that is empty, and its first exception. A set is a sequence of entries: the
+// number of the key, two bytes with the length of the value, and the value.
 func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, events []sdktrace.Event) []byte {
 	if k == nil {
 		return sets

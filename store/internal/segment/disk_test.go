@@ -72,7 +72,7 @@ func fill(t *testing.T, r *Room, from, until int) {
 		id := ident.Key(n + 1)
 		r.End(Ended{
 			ID: id, Parent: 7, Trace: trace.TraceID{1}, Name: "GET", Service: "a", Status: "refused", Start: int64(n) * length, Duration: second + int64(n), Kind: trace.SpanKindServer, Err: true, LocalRoot: true,
-			Attributes: r.keys.Set([]attribute.KeyValue{attribute.String("http.route", "/a")}, "", nil),
+			Attributes: string(r.keys.Append(nil, []attribute.KeyValue{attribute.String("http.route", "/a")}, "", nil)),
 		})
 		p := profileOf(row{"main;f", 1, labels("span_id", id.String(), "profile_id", id.String(), "span_name", "GET")}, row{"main;g", 2, labels("profile_id", "job")}, row{"main", 1, labels("ended_span_id", id.String())})
 		p.Sample[1].NumLabel = map[string][]int64{"bytes": {512}}

@@ -5,15 +5,15 @@ package segment
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"sort"
+	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Sums are the samples of one id. CPU is in nanoseconds.
@@ -61,8 +61,8 @@ func (x *index) bytes() int64 {
 	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late)
 }
 
-// endsOf returns the end of the span of each group in nanoseconds since 1970, 0 if no segment has
-// its record. order has the groups by id.
+// endsOf returns the end of the span of each group, 0 without a record in the segments. order has
+// the groups by id.
 func (s *Segment) endsOf(order *memory.Column, segments []*Segment) []int64 {
 	ends := make([]int64, len(s.groups.ids))
 	for _, of := range slices.Backward(segments) {
@@ -241,82 +241,93 @@ func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 	return sums, group, ok
 }
 
-// markSampled counts the samples of a window for its spans, and for spans that end later.
-func (s *Segment) markSampled(w *window) {
-	for row := range w.len() {
-		n := uint32(1)
-		if w.kind == exporter.KindCPU {
-			n = uint32(w.count(row))
-		}
-		profile, span := s.idsIn(uint32(w.groups.At(row)))
-		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := s.spans.at(id); ok {
-				s.spans.marks[i].samples += n
-			} else if id != 0 {
-				s.spans.early[id] += n
-			}
-			if profile == span {
-				break
-			}
-		}
+const (
+	// perBand is how many spans of a name have a rank for each latency band: the slowest.
+	// As many with the most CPU time have one.
+	perBand = 10
+	// perError is how many errors of a name and type have a rank. maxErrorTypes bounds the
+	// types of a name.
+	perError      = 3
+	maxErrorTypes = 16
+	// errorBand and cpuBand are lists beside the bands of latency.
+	errorBand = -1
+	cpuBand   = -2
+)
+
+// band returns the latency band of a span. The bands end at 1 ms, 4 ms, 16 ms and so on.
+func band(duration int64) int {
+	b := 0
+	for ; duration >= int64(time.Millisecond) && b < 9; duration /= 4 {
+		b++
 	}
-	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
-	for _, m := range s.spans.marks {
-		if m.name < 0 || int(m.name) >= len(s.spans.most) {
+	return b
+}
+
+// ranking is a list of spans with a rank. text distinguishes errors.
+type ranking struct {
+	service, name, text string
+	band                int
+}
+
+// ranked is a span in a list.
+type ranked struct {
+	id    ident.Key
+	value int64
+}
+
+// rankings are the spans with a rank. Of a name they are the slowest of each band, and the
+// spans with the most CPU time. The last errors of each type have a rank too.
+type rankings map[ranking][]ranked
+
+// add ranks the spans of a segment. cpu returns the CPU time of a span.
+func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
+	for i := range s.spans.list {
+		r := &s.spans.list[i]
+		if r.child {
 			continue
 		}
-		of := &s.spans.most[m.name]
-		for i := range of {
-			if m.samples > of[i] {
-				of[i], m.samples = m.samples, of[i]
+		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
+		l.enter(of, ranked{r.id, r.duration}, perBand)
+		of.band = cpuBand
+		if n := cpu(r); n > 0 {
+			l.enter(of, ranked{r.id, n}, perBand)
+		}
+		if r.err {
+			of.band, of.text = errorBand, errorType(s.spans.texts.list[r.status], s.spans.texts.list[r.attributes], keys)
+			if _, ok := l[of]; !ok {
+				key := nameKey{of.service, of.name}
+				if types[key]++; types[key] > maxErrorTypes {
+					of.text = otherName
+				}
 			}
+			l.enter(of, ranked{r.id, r.end()}, perError)
 		}
 	}
 }
 
-// countUnseen counts samples of the segment before one that is sealed now. They are of spans
-// that do not run and have no record. Their provider has no processor of this store. Ids in
-// older segments are left out: a program may keep a copy of labels for long.
-func (r *Room) countUnseen(sealed *Segment) {
-	seen := func(id groupID) bool {
-		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
-	}
-	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
-		running := r.Running()
-		for _, id := range r.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
-				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
-				r.counts.Unseen += sums.Samples
-			}
+// errorType returns what an error has in common with others: its type, or its status without
+// digits, which may be ids.
+func errorType(status, set string, keys *attributes.Keys) string {
+	for e := range keys.All(set) {
+		if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
+			return e.Value
 		}
 	}
-	r.unknown = nil
-	if r.counts.SpansEnded == 0 {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, status)
+}
+
+// enter puts a span into a sorted list of at most n.
+func (l rankings) enter(to ranking, r ranked, n int) {
+	of := l[to]
+	if len(of) == n && of[n-1].value >= r.value {
 		return
 	}
-	order := &sealed.index.order
-	ends := sealed.endsOf(order, append(slices.Clip(r.before()), sealed))
-	for i := range order.Len() {
-		g := order.At(i)
-		id := sealed.groups.ids[g]
-		if n := len(r.unknown); ends[g] == 0 && sealed.groups.form(uint32(g)) != profileOnly && (n == 0 || r.unknown[n-1].span != id.span) && !seen(id) {
-			r.unknown = append(r.unknown, id)
-		}
-	}
-	for _, of := range r.before() {
-		i, n := 0, of.index.order.Len()
-		at := func(i int) ident.Key { return of.groups.ids[of.index.order.At(i)].span }
-		r.unknown = slices.DeleteFunc(r.unknown, func(id groupID) bool {
-			for i < n && at(i) < id.span {
-				i++
-			}
-			return i < n && at(i) == id.span
-		})
-	}
-	clear(r.gone)
-}
-
-// unlisted reports whether spans of a trace only count by name.
-func (r *Room) unlisted(id trace.TraceID) bool {
-	return r.least != 0 && id.IsValid() && binary.BigEndian.Uint64(id[:8]) < r.least
+	i, _ := slices.BinarySearchFunc(of, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	of = slices.Insert(of, i, r)
+	l[to] = of[:min(len(of), n)]
 }

@@ -6,6 +6,7 @@ package segment
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -97,8 +98,7 @@ type spans struct {
 	places   map[nameKey]int
 	children map[trace.TraceID]uint8
 	names    int64 // memory of the names in totals
-	// slowest has the slowest spans and the newest errors of the first names in totals, nil
-	// once the segment is sealed.
+	// slowest is of the first names in totals, nil once the segment is sealed.
 	slowest []slowest
 	// evicted is the number of records that were dropped, listed the number of records
 	// that are no children. earlier is the number of these that have it set.
@@ -173,7 +173,7 @@ func (s *spans) count(e *Ended) (at int) {
 		if s.places == nil {
 			s.places = make(map[nameKey]int)
 		}
-		at = len(s.totals)
+		at, key.name = len(s.totals), strings.Clone(key.name) // which may be the start of a long one
 		s.places[key] = at
 		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
 		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))
