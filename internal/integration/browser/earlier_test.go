@@ -23,9 +23,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// TestEarlierProcess has spans and windows that an earlier process has left in a directory
-// beside those of this one: only the former are marked as such, in the list, on the page of
-// the span and in the log.
+// The list, the page of a span and the log mark what an earlier process left in a directory. They
+// do not mark spans and windows of this process.
 func TestEarlierProcess(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *store.Store {
@@ -39,7 +38,7 @@ func TestEarlierProcess(t *testing.T) {
 			select {
 			case <-tick.C:
 			case <-t.Context().Done():
-				t.Fatal("the directory is never read to its end")
+				t.Fatal("the directory is never restored")
 			}
 		}
 		return s
@@ -96,7 +95,7 @@ func TestEarlierProcess(t *testing.T) {
 	b.screenshots("earlier-log")
 	b.check(server.URL + "/")
 
-	// What a directory has can be looked at without its process too.
+	// spanprof view shows the directory without its process.
 	page := startView(t, dir)
 	b.run("spanprof view of the directory",
 		chromedp.Navigate(page+"?order=slowest"),
