@@ -64,7 +64,12 @@ type listed struct {
 func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	until := cmp.Or(q.Until, math.MaxInt64)
 	var top []listed
-	compare := func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) }
+	compare := func(a, b listed) int {
+		if a.value == b.value { // only then read the records
+			return cmp.Compare(a.id, b.id)
+		}
+		return cmp.Compare(b.value, a.value)
+	}
 	var last *listed                             // of the list that was cut
 	for _, s := range slices.Backward(v.all()) { // the newest first: then most of the others have no place
 		if err := ctx.Err(); err != nil {
