@@ -150,7 +150,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	}
 	for _, k := range last {
 		if !slices.ContainsFunc(windows, func(w store.WindowInfo) bool {
-			return w.Start.UnixNano() == k.start && w.Samples == k.samples && w.Earlier != nil
+			return w.Start.UnixNano() == k.start && w.Samples == k.samples && w.Earlier
 		}) {
 			t.Errorf("%s: the window of %d with %d samples is missing among %d", round, k.start, k.samples, len(windows))
 		}
@@ -158,7 +158,7 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	slices.SortFunc(all, func(a, b kept) int { return int(b.duration - a.duration) })
 	for _, want := range slices.Concat(last, all[:min(3, len(all))]) {
 		span, ok, err := spanIn(v, want.id)
-		if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || span.Earlier == nil || span.Name != "GET /slow" {
+		if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || !span.Earlier || span.Name != "GET /slow" {
 			t.Errorf("%s: want the span %+v, got %+v, %v", round, want, span, err)
 		}
 		m, err := store.NewMatcher("span_id", store.MatchEqual, want.id)

@@ -80,7 +80,7 @@ func tell(ctx context.Context, s *store.Store) {
 		panic(err)
 	}
 	for _, span := range spans.Spans {
-		if span.Earlier == nil && span.CPUSamples > 0 && span.Complete {
+		if !span.Earlier && span.CPUSamples > 0 && span.Complete {
 			last := windows[len(windows)-1]
 			// A window may have come since the last flush.
 			if err := s.ForceFlush(ctx); err != nil {

@@ -58,7 +58,7 @@ func TestKillWithoutFlush(t *testing.T) {
 	}
 	for _, want := range spans {
 		span, ok, err := spanIn(v, want.ProfileID)
-		if err != nil || !ok || span.Duration != want.Duration || span.CPUSamples < want.CPUSamples || span.SamplesHeld < want.SamplesHeld || span.Earlier == nil {
+		if err != nil || !ok || span.Duration != want.Duration || span.CPUSamples < want.CPUSamples || span.SamplesHeld < want.SamplesHeld || !span.Earlier {
 			t.Errorf("want %+v, got %+v, %v", want, span, err)
 		}
 	}

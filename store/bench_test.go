@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -21,19 +20,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// readWriteSpan gives a finished span to OnStart too, so that the processor is
-// measured without the SDK.
-type readWriteSpan struct {
-	sdktrace.ReadWriteSpan
-	span sdktrace.ReadOnlySpan
-}
-
-func (s readWriteSpan) Parent() trace.SpanContext      { return s.span.Parent() }
-func (s readWriteSpan) SpanContext() trace.SpanContext { return s.span.SpanContext() }
-func (s readWriteSpan) Name() string                   { return s.span.Name() }
-func (s readWriteSpan) StartTime() time.Time           { return s.span.StartTime() }
-func (s readWriteSpan) Resource() *resource.Resource   { return s.span.Resource() }
-
 func localRootSpan(id trace.SpanID) sdktrace.ReadOnlySpan {
 	return tracetest.SpanStub{
 		Name:        "GET /",
@@ -43,17 +29,6 @@ func localRootSpan(id trace.SpanID) sdktrace.ReadOnlySpan {
 		Attributes:  []attribute.KeyValue{attribute.String("http.route", "/")},
 		Resource:    checkout,
 	}.Snapshot()
-}
-
-func BenchmarkSpan(b *testing.B) {
-	p, ctx := newStore(b).SpanProcessor(), b.Context()
-	span := localRootSpan(trace.SpanID{1})
-	var rw sdktrace.ReadWriteSpan = readWriteSpan{span: span}
-	b.ReportAllocs()
-	for b.Loop() {
-		p.OnStart(ctx, rw)
-		p.OnEnd(span)
-	}
 }
 
 // BenchmarkExport adds windows of the recorded service, of 900 samples on average.

@@ -361,7 +361,7 @@ func (h *chronicle) finish() {
 	defer v.Close()
 	for _, s := range must[store.SpanList](h)(v.Spans(store.SpanQuery{})).Spans {
 		i := slices.IndexFunc(h.ended, func(of *historySpan) bool { return of.id == s.ProfileID })
-		if i < 0 || h.late || h.more > 0 || s.Earlier != nil {
+		if i < 0 || h.late || h.more > 0 || s.Earlier {
 			continue
 		}
 		if want := h.below(h.ended[i]); s.CPUInclusive != want {

@@ -75,7 +75,7 @@ func (h *chronicle) coverage(s *historySpan) (coverage store.Coverage, complete,
 	var covered time.Duration
 	var until time.Time
 	for _, w := range h.windows {
-		if w.kind != exporter.KindCPU || w.service != s.service || w.process != s.process {
+		if w.kind != exporter.KindCPU || w.service != s.service || (w.process < h.process) != (s.process < h.process) {
 			continue
 		}
 		start := w.start
@@ -208,11 +208,11 @@ func (h *chronicle) checkSpan(v store.View, s *historySpan, got *store.Span, hel
 	case outlives && got.SamplesHeld != all.Held, got.SamplesHeld < least.Held, got.SamplesHeld > all.Held, got.CPU < least.CPU, got.CPU > all.CPU:
 		h.fail("%s %s: %+v, want %+v to %+v, outlives %t", s.name, s.id, sums, least, all, outlives)
 	}
-	if (got.Earlier != nil) != (s.process < h.process) {
+	if got.Earlier != (s.process < h.process) {
 		h.fail("%s: earlier %v, want process %d of %d", s.id, got.Earlier, s.process, h.process)
 	}
 	coverage, complete, known := h.coverage(s)
-	if evicted := got.Coverage == store.CoverageEvicted && len(held) < len(h.windows); known && (got.Coverage != coverage && !evicted || got.Complete != complete && got.Earlier == nil) {
+	if evicted := got.Coverage == store.CoverageEvicted && len(held) < len(h.windows); known && (got.Coverage != coverage && !evicted || got.Complete != complete && !got.Earlier) {
 		h.fail("%s: coverage %s, complete %t, want %s, %t", s.id, got.Coverage, got.Complete, coverage, complete)
 	}
 	if h.IntN(1+len(h.ended)/20) > 0 {
@@ -372,7 +372,7 @@ func (h *chronicle) held(v store.View) []*historyWindow {
 		h.fail("%d windows are held, want %d", len(infos), len(h.windows))
 	}
 	for i, w := range held { // each began at its own time
-		got := fmt.Sprint(infos[i].Kind, infos[i].Service, infos[i].Start.UnixNano(), infos[i].Duration, infos[i].Earlier != nil)
+		got := fmt.Sprint(infos[i].Kind, infos[i].Service, infos[i].Start.UnixNano(), infos[i].Duration, infos[i].Earlier)
 		if want := fmt.Sprint(w.kind, w.service, w.start.UnixNano(), step, w.process < h.process); got != want {
 			h.fail("window %d: %s, want %s", i, got, want)
 		}

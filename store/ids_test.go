@@ -4,55 +4,16 @@
 package store_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
-
-// ofIDs returns a store with n windows of some samples each, and the ids of the samples. Each
-// sample has its own, in the labels that label returns.
-func ofIDs(tb testing.TB, windows, samples int, format string, labels ...string) (*store.Store, []string) {
-	tb.Helper()
-	s := newStore(tb)
-	var all []string
-	for n := range windows {
-		p := cpuProfile(sample{"main;f", 1, nil})
-		like := p.Sample[0]
-		p.Sample = nil
-		for range samples {
-			// The low bits of ids must not be in order.
-			id := fmt.Sprintf(format, uint64(len(all)+1)*0x9e3779b97f4a7c15)
-			all = append(all, id)
-			of := map[string][]string{labelkey.SpanName: {fmt.Sprint("job ", len(all)%20)}}
-			for _, label := range labels {
-				of[label] = []string{id}
-			}
-			p.Sample = append(p.Sample, &profile.Sample{Location: like.Location, Value: like.Value, Label: of})
-		}
-		export(tb, s, inWindow(n, exporter.KindCPU, p))
-	}
-	if evicted := s.Stats().WindowsEvicted; evicted > 0 {
-		tb.Fatalf("%d windows evicted", evicted)
-	}
-	return s, all
-}
-
-// some returns n of the ids, from all windows.
-func some(ids []string, n int) []string {
-	var list []string
-	for i := range n {
-		list = append(list, ids[i*len(ids)/n])
-	}
-	return list
-}
 
 // TestLists compares lists of ids with the union of their values. The samples have ids of
 // spans, texts, both, or neither.
@@ -106,62 +67,6 @@ func TestLists(t *testing.T) {
 		if got := matcher(t, test.label, test.op, test.value).ListsIDs(); got != test.want {
 			t.Errorf("%+v: %t", test, got)
 		}
-	}
-}
-
-// BenchmarkIDs selects the ids of a page's list in a store of 650,000.
-func BenchmarkIDs(b *testing.B) {
-	s, ids := ofIDs(b, 500, 1300, "%016x", labelkey.ProfileID, labelkey.SpanID)
-	for name, m := range map[string]store.Matcher{
-		"one":         matcher(b, labelkey.ProfileID, store.MatchEqual, ids[7]),
-		"500":         matcher(b, labelkey.ProfileID, store.MatchRegexp, strings.Join(some(ids, 500), "|")),
-		"all but 500": matcher(b, labelkey.ProfileID, store.MatchNotRegexp, strings.Join(some(ids, 500), "|")),
-		"one trace":   matcher(b, labelkey.TraceID, store.MatchEqual, "0123456789abcdef0123456789abcdef"),
-		"any":         matcher(b, labelkey.ProfileID, store.MatchRegexp, ".+"),
-		"expression":  matcher(b, labelkey.ProfileID, store.MatchRegexp, "[0-8a-f]+"), // a longer one is refused
-	} {
-		q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{m}}
-		byLabels := q
-		byLabels.Labels, byLabels.Steps = []string{"span_name", "service_name"}, true
-		b.Run("Select/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.Select(q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("Timeline/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.Samples(byLabels); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkExemplars lists work that is labelled by hand.
-func BenchmarkExemplars(b *testing.B) {
-	for name, format := range map[string]string{"ids of spans": "%016x", "texts": "job-%016x"} {
-		s, _ := ofIDs(b, 476, 500, format, labelkey.ProfileID)
-		b.Run("Spans/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if n := len(s.Spans(store.SpanQuery{Limit: 500})); n != 500 {
-					b.Fatal(n)
-				}
-			}
-		})
-		b.Run("NameTotals/"+name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if n := len(s.NameTotals()); n != 20 {
-					b.Fatal(n)
-				}
-			}
-		})
 	}
 }
 

@@ -62,39 +62,28 @@ func TestExemplarIsNotSlowest(t *testing.T) {
 	}
 }
 
-// A profile_id may be a running child's, beside the span_id of another span. Then the samples
+// A profile_id may be a running child's, beside the span_id of a span below it. Then the samples
 // count for both spans, and once in inclusive CPU.
 func TestProfileOfRunningChild(t *testing.T) {
-	for name, below := range map[string]bool{"beside it": false, "below it": true} {
-		t.Run(name, func(t *testing.T) {
-			s := newStore(t)
-			tracer := newTracerProvider(s).Tracer("")
-			ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-			of, running := tracer.Start(ctx, "running", at(0))
-			if !below {
-				of = ctx
-			}
-			_, other := tracer.Start(of, "other", at(0))
-			for _, span := range []trace.Span{running, other} {
-				span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
-			}
-			other.End(at(0.5))
-			export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(
-				sample{"f", 3, labels("profile_id", idOf(running), "span_id", idOf(other))},
-				sample{"f", 1, labels("profile_id", idOf(running), "span_id", idOf(running))},
-			)))
-			running.End(at(1))
-			root.End(at(1))
-			for span, want := range map[trace.Span][2]time.Duration{
-				root:    {0, 4 * tick},
-				running: {4 * tick, 4 * tick},
-				other:   {3 * tick, 3 * tick},
-			} {
-				got, _ := s.Span(idOf(span))
-				if got.CPU != want[0] || got.CPUInclusive != want[1] {
-					t.Errorf("%s: %s and %s, want %s and %s", got.Name, got.CPU, got.CPUInclusive, want[0], want[1])
-				}
-			}
-		})
+	s := newStore(t)
+	tracer := newTracerProvider(s).Tracer("")
+	ctx, root := tracer.Start(t.Context(), "GET /", at(0))
+	ctx, running := tracer.Start(ctx, "running", at(0))
+	_, other := tracer.Start(ctx, "other", at(0))
+	for _, span := range []trace.Span{running, other} {
+		span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+	}
+	other.End(at(0.5))
+	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(
+		sample{"f", 3, labels("profile_id", idOf(running), "span_id", idOf(other))},
+		sample{"f", 1, labels("profile_id", idOf(running), "span_id", idOf(running))},
+	)))
+	running.End(at(1))
+	root.End(at(1))
+	for span, want := range map[trace.Span][2]time.Duration{root: {0, 4 * tick}, running: {4 * tick, 4 * tick}, other: {3 * tick, 3 * tick}} {
+		got, _ := s.Span(idOf(span))
+		if got.CPU != want[0] || got.CPUInclusive != want[1] {
+			t.Errorf("%s: %s and %s, want %s and %s", got.Name, got.CPU, got.CPUInclusive, want[0], want[1])
+		}
 	}
 }

@@ -133,8 +133,7 @@ func WithoutSpanAttributes() Option {
 // in Stats and reported to otel.Handle. The store then goes on in memory. Files that cannot be
 // read are left unchanged and reported. So are directories of earlier versions.
 //
-// Restored spans and windows have [Process] in their field Earlier, and count in
-// [DirectoryStats] only. The store then needs a Shutdown. If OTEL_SDK_DISABLED or
+// Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store then needs a Shutdown. If OTEL_SDK_DISABLED or
 // SPANPROF_DISABLED is true, the directory is not used.
 func WithDirectory(path string, maxBytes int64) Option {
 	return optionFunc(func(c config) config {

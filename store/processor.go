@@ -135,3 +135,26 @@ func (r *running) list() []spanlabels.Root {
 	}
 	return r.roots
 }
+
+// runningSpans returns the local roots that have not ended and that q selects, except those
+// for which known returns true.
+func (v *view) runningSpans(q *SpanQuery, known func(ident.Key) bool) (spans []Span) {
+	if q.OnlyErrors || len(q.Attributes) > 0 || q.Below != "" {
+		return nil
+	}
+	now := time.Now()
+	service := ident.Service(v.store.intake.Resource())
+	for _, r := range v.store.running.list() {
+		d := now.Sub(time.Unix(0, r.Start))
+		if known(ident.ParseKey(r.ID)) || d < q.MinDuration || q.MaxDuration > 0 && d > q.MaxDuration || !q.selects(service, r.Name, r.Trace, r.Start, now.UnixNano()) {
+			continue
+		}
+		sums, label, of := v.held.SumsOf(ident.ParseKey(r.ID))
+		spans = append(spans, Span{
+			ProfileID: r.ID, TraceID: r.Trace, Name: r.Name, Service: cmp.Or(of, service),
+			Start: time.Unix(0, r.Start), Duration: max(d, 0), LocalRoot: true, Running: true,
+			CPU: time.Duration(sums.CPU), CPUSamples: sums.Samples, CPUInclusive: time.Duration(sums.CPU), WallSamples: sums.Wall, SamplesHeld: sums.Held, Label: label,
+		})
+	}
+	return spans
+}

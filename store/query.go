@@ -5,6 +5,8 @@ package store
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -156,9 +158,11 @@ func (v *view) Samples(q Query) (*Samples, error) {
 	switch of := q.query(); {
 	case q.Kind == "":
 		kinds, err := v.held.Kinds(v.ctx, of)
-		for _, k := range kinds {
-			s.Sums = append(s.Sums, Sum{Kind: k.Kind, Samples: k.Samples})
-			s.Samples += k.Samples
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			if n := kinds[kind]; n != 0 {
+				s.Sums = append(s.Sums, Sum{Kind: kind, Samples: n})
+				s.Samples += n
+			}
 		}
 		return s, failed(err)
 	case q.Pprof:

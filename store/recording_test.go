@@ -17,7 +17,8 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// recording is the CPU profiles of an HTTP service; see TestRecord.
+// recording is the CPU profiles of an HTTP service with 60 routes. Each request is a span with
+// two to four children, and every span has a profile.
 type recording struct {
 	windows []*profile.Profile
 	rand    *rand.Rand
@@ -86,8 +87,7 @@ func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Pro
 	return exporter.NewParsedProfile(w, p)
 }
 
-// timed returns p with a time for each sample, anywhere in the window: they are spread
-// more than those of a span are.
+// timed returns p with random times in the window, one for each sample.
 func (r *recording) timed(p *exporter.Profile) *exporter.Profile {
 	parsed, err := p.Parsed()
 	if err != nil {

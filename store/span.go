@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
 
@@ -64,10 +66,11 @@ type Span struct {
 	Name      string `json:"name"`               // of a manual exemplar the span_name label
 	Service   string `json:"service"`
 	// Start and Duration are bounds of windows if the span is Manual or SummaryMissing.
-	Start    time.Time     `json:"start"`
-	Duration time.Duration `json:"durationNs"`
-	Err      bool          `json:"err"`
-	Status   string        `json:"status,omitempty"`
+	Start    time.Time      `json:"start"`
+	Duration time.Duration  `json:"durationNs"`
+	Kind     trace.SpanKind `json:"-"` // SpanKindUnspecified if unknown
+	Err      bool           `json:"err"`
+	Status   string         `json:"status,omitempty"`
 	// Attributes are the span's own, then its children's without a profile. In a list of
 	// Requests they are also of the spans below it. More may be omitted.
 	Attributes        []Attribute `json:"attributes,omitempty"`
@@ -89,7 +92,7 @@ type Span struct {
 	Complete           bool          `json:"complete"`                // no more samples are due
 	Coverage           Coverage      `json:"-"`                       // of its time by CPU profiles
 	HasExactTimes      bool          `json:"hasExactTimes,omitempty"` // see AddExactTimes
-	Earlier            *Process      `json:"earlier,omitempty"`       // nil for this process
+	Earlier            bool          `json:"earlier,omitempty"`       // of an earlier process: see WithDirectory
 
 	// Above is the id of the nearest span above it in this process, among the spans of the
 	// answer. It is empty if there is none.
@@ -122,14 +125,6 @@ const (
 // String returns "whole", "partial", "none" or "evicted".
 func (c Coverage) String() string {
 	return []string{"whole", "partial", "none", "evicted"}[c]
-}
-
-// Process is a process that left files; see WithDirectory. Texts are empty if unknown.
-type Process struct {
-	Started time.Time `json:"started,omitzero"`
-	PID     int       `json:"pid,omitempty"`
-	Service string    `json:"service,omitempty"`
-	Version string    `json:"version,omitempty"`
 }
 
 // CPUTime is CPU time of a span at a time after its start.

@@ -200,10 +200,10 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 		to := &spans[i]
 		*to = Span{
 			ProfileID: s.ID.String(), ParentID: s.Parent.String(), Name: s.Name, Service: s.Service,
-			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
+			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Kind: s.Kind, Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
 			CPU: time.Duration(s.CPU), CPUSamples: s.Samples, CPUInclusive: time.Duration(s.CPU + inclusive[s.ID]),
 			CPUAfterEnd: time.Duration(s.AfterEnd), CPUAfterEndSamples: s.AfterEndSamples, WallSamples: s.Wall, SamplesHeld: s.Held,
-			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: process(s.Process),
+			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: s.Earlier,
 		}
 		if s.Trace.IsValid() {
 			to.TraceID = s.Trace.String()
@@ -239,7 +239,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 // describe adds what a brief list leaves out.
 func (v *view) describe(to *Span, s *segment.Span, children []segment.Ended) {
 	coverage, complete, known := v.held.Coverage(s)
-	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Process != nil {
+	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Earlier {
 		to.Complete = true
 		if !known {
 			to.Coverage = CoverageEvicted
@@ -344,62 +344,4 @@ func (q *SpanQuery) selects(service, name, traceID string, start, end int64) boo
 	return (q.Service == "" || service == q.Service) && (q.Name == "" || name == q.Name) && (q.TraceID == "" || strings.EqualFold(q.TraceID, traceID)) &&
 		(q.Contains == "" || strings.Contains(strings.ToLower(name), strings.ToLower(q.Contains))) &&
 		(until == 0 || start < until) && max(end, start+1) > from
-}
-
-// runningSpans returns the local roots that have not ended and that q selects, except those
-// for which known returns true.
-func (v *view) runningSpans(q *SpanQuery, known func(ident.Key) bool) (spans []Span) {
-	if q.OnlyErrors || len(q.Attributes) > 0 || q.Below != "" {
-		return nil
-	}
-	now := time.Now()
-	service := ident.Service(v.store.intake.Resource())
-	for _, r := range v.store.running.list() {
-		d := now.Sub(time.Unix(0, r.Start))
-		if known(ident.ParseKey(r.ID)) || d < q.MinDuration || q.MaxDuration > 0 && d > q.MaxDuration || !q.selects(service, r.Name, r.Trace, r.Start, now.UnixNano()) {
-			continue
-		}
-		sums, label, of := v.held.SumsOf(ident.ParseKey(r.ID))
-		spans = append(spans, Span{
-			ProfileID: r.ID, TraceID: r.Trace, Name: r.Name, Service: cmp.Or(of, service),
-			Start: time.Unix(0, r.Start), Duration: max(d, 0), LocalRoot: true, Running: true,
-			CPU: time.Duration(sums.CPU), CPUSamples: sums.Samples, CPUInclusive: time.Duration(sums.CPU), WallSamples: sums.Wall, SamplesHeld: sums.Held, Label: label,
-		})
-	}
-	return spans
-}
-
-// names returns the sums by name, with the manual exemplars.
-func (v *view) names() ([]NameTotal, error) {
-	sums, err := v.held.Names(v.ctx)
-	if err != nil {
-		return nil, failed(err)
-	}
-	exemplars, err := v.exemplars(&SpanQuery{})
-	if err != nil {
-		return nil, failed(err)
-	}
-	type key struct{ service, name string }
-	manual := make(map[key]int)
-	for i := range exemplars {
-		if x := &exemplars[i]; x.Name != "" {
-			manual[key{x.Service, x.Name}]++
-		}
-	}
-	var list []NameTotal
-	for _, s := range sums {
-		of := key{s.Service, s.Name}
-		list = append(list, NameTotal{
-			Service: s.Service, Name: s.Name, Label: s.Label, Spans: int(s.Spans) + manual[of], Errors: int(s.Errors),
-			Duration: time.Duration(s.Duration), MaxDuration: time.Duration(s.MaxDuration), CPU: time.Duration(s.CPU), CPUSamples: s.Samples,
-		})
-		delete(manual, of)
-	}
-	for of, n := range manual { // with samples of other kinds only
-		list = append(list, NameTotal{Service: of.service, Name: of.name, Label: of.name, Spans: n})
-	}
-	slices.SortFunc(list, func(a, b NameTotal) int {
-		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
-	})
-	return list, nil
 }

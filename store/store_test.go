@@ -28,14 +28,14 @@ func TestJoin(t *testing.T) {
 	tp := newTracerProvider(s)
 	tracer := tp.Tracer("")
 
-	ctx, root := tracer.Start(t.Context(), "GET /", at(0.1))
+	ctx, root := tracer.Start(t.Context(), "GET /", at(0.1), trace.WithSpanKind(trace.SpanKindServer))
 	_, child := tracer.Start(ctx, "query", at(0.2))
 	_, labelled := tracer.Start(ctx, "render", at(0.3), trace.WithAttributes(attribute.String("pyroscope.profile.id", "x")))
 	child.End(at(0.4))
 	labelled.SetStatus(codes.Error, "no template")
 	labelled.End(at(0.5))
 	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, Remote: true})
-	_, slow := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), remote), "POST /", at(0.6))
+	_, slow := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), remote), "POST /", at(0.6), trace.WithSpanKind(trace.SpanKindClient))
 	root.End(at(0.7))
 	slow.End(at(1.5))
 
@@ -52,16 +52,16 @@ func TestJoin(t *testing.T) {
 	want := []store.Span{
 		{
 			ProfileID: idOf(slow), TraceID: "01000000000000000000000000000000", ParentID: "0200000000000000", Name: "POST /", Service: "checkout",
-			Start: epoch.Add(6 * time.Second), Duration: 9 * time.Second, LocalRoot: true,
+			Start: epoch.Add(6 * time.Second), Duration: 9 * time.Second, Kind: trace.SpanKindClient, LocalRoot: true,
 		},
 		{
 			ProfileID: idOf(root), TraceID: root.SpanContext().TraceID().String(), Name: "GET /", Service: "checkout",
-			Start: epoch.Add(time.Second), Duration: 6 * time.Second, LocalRoot: true,
+			Start: epoch.Add(time.Second), Duration: 6 * time.Second, Kind: trace.SpanKindServer, LocalRoot: true,
 			CPU: 5 * tick, CPUSamples: 5, CPUInclusive: 5 * tick, SamplesHeld: 5, Label: "GET /", Complete: true,
 		},
 		{
 			ProfileID: idOf(labelled), TraceID: root.SpanContext().TraceID().String(), ParentID: idOf(root), Name: "render", Service: "checkout",
-			Start: epoch.Add(3 * time.Second), Duration: 2 * time.Second, Err: true, Status: "no template",
+			Start: epoch.Add(3 * time.Second), Duration: 2 * time.Second, Kind: trace.SpanKindInternal, Err: true, Status: "no template",
 			CPU: 2 * tick, CPUSamples: 2, CPUInclusive: 2 * tick, SamplesHeld: 2, Label: "render", Complete: true,
 		},
 	}

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -78,8 +79,8 @@ type WindowInfo struct {
 	Start                   time.Time
 	Duration                time.Duration // 0 for a snapshot
 	Samples, Bytes          int64
-	Kernel                  bool     // an eBPF agent took it
-	Earlier                 *Process // nil for this process
+	Kernel                  bool // an eBPF agent took it
+	Earlier                 bool // of an earlier process: see WithDirectory
 }
 
 // view is the View of a store.
@@ -120,13 +121,45 @@ func (v *view) Windows() ([]WindowInfo, error) {
 		return nil, err
 	}
 	var list []WindowInfo
-	for _, w := range v.held.Windows(math.MinInt64, 0) {
-		list = append(list, WindowInfo{
-			Kind: w.Kind, Service: w.Service, ServiceVersion: w.Version, Start: w.Start, Duration: w.End.Sub(w.Start),
-			Samples: w.Samples, Bytes: w.Bytes, Kernel: w.Kernel, Earlier: process(w.Process),
-		})
+	for _, w := range v.held.Windows() {
+		list = append(list, WindowInfo(w))
 	}
 	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
+	return list, nil
+}
+
+// names returns the sums by name, with the manual exemplars.
+func (v *view) names() ([]NameTotal, error) {
+	sums, err := v.held.Names(v.ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	exemplars, err := v.exemplars(&SpanQuery{})
+	if err != nil {
+		return nil, failed(err)
+	}
+	type key struct{ service, name string }
+	manual := make(map[key]int)
+	for i := range exemplars {
+		if x := &exemplars[i]; x.Name != "" {
+			manual[key{x.Service, x.Name}]++
+		}
+	}
+	var list []NameTotal
+	for _, s := range sums {
+		of := key{s.Service, s.Name}
+		list = append(list, NameTotal{
+			Service: s.Service, Name: s.Name, Label: s.Label, Spans: int(s.Spans) + manual[of], Errors: int(s.Errors),
+			Duration: time.Duration(s.Duration), MaxDuration: time.Duration(s.MaxDuration), CPU: time.Duration(s.CPU), CPUSamples: s.Samples,
+		})
+		delete(manual, of)
+	}
+	for of, n := range manual { // with samples of other kinds only
+		list = append(list, NameTotal{Service: of.service, Name: of.name, Label: of.name, Spans: n})
+	}
+	slices.SortFunc(list, func(a, b NameTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
 	return list, nil
 }
 
@@ -145,14 +178,6 @@ func (v *view) begin() error {
 }
 
 func (v *view) end() { <-v.store.asking }
-
-// process returns an earlier process, nil for this one.
-func process(p *segment.Process) *Process {
-	if p == nil {
-		return nil
-	}
-	return &Process{Started: time.Unix(0, p.Started), PID: p.PID, Service: p.Service, Version: p.Version}
-}
 
 // bounds returns a time in nanoseconds since 1970, as segment has it.
 func bounds(from, until time.Time) (int64, int64) {

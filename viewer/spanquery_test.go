@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/viewer"
@@ -42,6 +43,31 @@ func TestFilters(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%v: %v, want %v", test.params, got, test.want)
 		}
+	}
+}
+
+// Spans have a kind in lists where spans of their name have several.
+func TestSpanKinds(t *testing.T) {
+	s := newTestStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	for kind, name := range map[trace.SpanKind]string{trace.SpanKindClient: "GET", trace.SpanKindServer: "GET", trace.SpanKindProducer: "send"} {
+		_, span := tracer.Start(t.Context(), name, trace.WithSpanKind(kind))
+		span.End()
+	}
+	h := viewer.Handler(s)
+	var list answer.SpanList
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	got := make(map[string]int)
+	for _, s := range list.Spans {
+		got[s.Name+" "+s.Kind]++
+	}
+	for of, n := range map[string]int{"GET client": 1, "GET server": 1, "send ": 1, "GET /search ": 3} {
+		if got[of] != n {
+			t.Errorf("%q: %d, want %d of %v", of, got[of], n, got)
+		}
+	}
+	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "GET [client]") || !strings.Contains(text, "GET [server]") {
+		t.Error(text)
 	}
 }
 

@@ -8,6 +8,8 @@
 package attributes
 
 import (
+	"slices"
+
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
@@ -74,56 +76,20 @@ func hideIn(key string) func(string) string {
 
 // Keys are the attributes to keep, nil for none. They never change.
 type Keys struct {
-	names []string
-	hide  []func(string) string // of each name
-	// first and next are a hash table, with numbers from 1 on: the first number of a
-	// hash, and the next number with the same hash. A Go map takes four times as long
-	// for a key that it lacks.
-	first [256]uint8
-	next  []uint8
-
-	exceptionType, exceptionMessage, statusDescription uint8
+	names   []string
+	hide    []func(string) string // of each name
+	numbers map[string]uint8      // from 1 on
 }
 
-// NewKeys returns the keys of the semantic conventions and own ones. Of more than fit,
-// the first are kept: options check that.
+// NewKeys returns the keys of the semantic conventions and own ones, at most MaxKeys.
 func NewKeys(own []string) *Keys {
-	k := &Keys{}
-	for _, name := range defaults {
-		k.add(name)
-	}
-	for _, name := range own {
-		if k.number(name) == 0 {
-			k.add(name)
+	k := &Keys{numbers: make(map[string]uint8)}
+	for _, name := range slices.Concat(defaults, own) {
+		if k.numbers[name] == 0 {
+			k.names = append(k.names, name)
+			k.hide = append(k.hide, hideIn(name))
+			k.numbers[name] = uint8(len(k.names))
 		}
 	}
-	k.exceptionType, k.exceptionMessage, k.statusDescription = k.number(ExceptionType), k.number(ExceptionMessage), k.number(statusDescription)
 	return k
-}
-
-func (k *Keys) add(name string) {
-	h := hash(name)
-	k.names = append(k.names, name)
-	k.hide = append(k.hide, hideIn(name))
-	k.next = append(k.next, k.first[h])
-	k.first[h] = uint8(len(k.names))
-}
-
-// number returns the number of a key, from 1 on; 0 for one that is not kept.
-func (k *Keys) number(name string) uint8 {
-	for n := k.first[hash(name)]; n != 0; n = k.next[n-1] {
-		if k.names[n-1] == name {
-			return n
-		}
-	}
-	return 0
-}
-
-// hash differs for most keys.
-func hash(name string) uint8 {
-	n := len(name)
-	if n == 0 {
-		return 0
-	}
-	return uint8(n*31) + name[n-1]*7 + name[n/2]*17 + name[n/4]*3
 }

@@ -36,26 +36,21 @@ type Entry struct {
 	More       bool
 }
 
-// Set returns what a span has to keep: its attributes, the description of its status unless
-// that is empty, and its first exception. A set is a sequence of entries: the number of the
-// key, two bytes with the length of the value, and the value.
-func (k *Keys) Set(values []attribute.KeyValue, status string, events []sdktrace.Event) string {
-	return string(k.Append(nil, values, status, events))
-}
-
-// Append appends a set to others.
+// Append appends a set, which is what a span keeps. These are its attributes, the description of
+// its status unless that is empty, and its first exception. A set is a sequence of entries: the
+// number of the key, two bytes with the length of the value, and the value.
 func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, events []sdktrace.Event) []byte {
 	if k == nil {
 		return sets
 	}
 	w := writer{keys: k, set: sets, limit: len(sets) + maxSet}
 	for i := range w.seen(len(values)) {
-		if n := k.number(string(values[i].Key)); n != 0 {
+		if n := k.numbers[string(values[i].Key)]; n != 0 {
 			w.value(n, values[i].Value)
 		}
 	}
 	if status != "" {
-		w.entry(k.statusDescription, status)
+		w.entry(k.numbers[statusDescription], status)
 	}
 	at := slices.IndexFunc(events[:min(len(events), MaxSeen)], func(e sdktrace.Event) bool { return e.Name == "exception" })
 	if at < 0 {
@@ -64,8 +59,8 @@ func (k *Keys) Append(sets []byte, values []attribute.KeyValue, status string, e
 	}
 	of := events[at].Attributes
 	for i := range w.seen(len(of)) {
-		if n := k.number(string(of[i].Key)); n != 0 && (n == k.exceptionType || n == k.exceptionMessage) {
-			w.value(n, of[i].Value)
+		if key := of[i].Key; key == ExceptionType || key == ExceptionMessage {
+			w.value(k.numbers[string(key)], of[i].Value)
 		}
 	}
 	return w.end()
@@ -80,7 +75,7 @@ func (k *Keys) Restore(entries []Entry) string {
 	w := writer{keys: k, limit: maxSet}
 	for _, e := range entries {
 		w.full = w.full || e.More
-		if n := k.number(e.Key); n != 0 {
+		if n := k.numbers[e.Key]; n != 0 {
 			w.entry(n, e.Value)
 		}
 	}

@@ -30,12 +30,12 @@ func written(k *Keys, set string) (list []string) {
 
 // setOf returns the set of a span.
 func setOf(k *Keys, s tracetest.SpanStub, status string) string {
-	return k.Set(s.Attributes, status, s.Events)
+	return string(k.Append(nil, s.Attributes, status, s.Events))
 }
 
 // of returns the set of a value.
 func of(k *Keys, key string, value attribute.Value) string {
-	return k.Set([]attribute.KeyValue{{Key: attribute.Key(key), Value: value}}, "", nil)
+	return string(k.Append(nil, []attribute.KeyValue{{Key: attribute.Key(key), Value: value}}, "", nil))
 }
 
 func TestSet(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSet(t *testing.T) {
 	}
 	few := []sdktrace.Event{{Name: "exception", Attributes: make([]attribute.KeyValue, MaxSeen+1)}}
 	for name, set := range map[string]string{
-		"attributes": k.Set(make([]attribute.KeyValue, MaxSeen+1), "", nil), "events": k.Set(nil, "", make([]sdktrace.Event, MaxSeen+1)), "those of an exception": k.Set(nil, "", few),
+		"attributes": string(k.Append(nil, make([]attribute.KeyValue, MaxSeen+1), "", nil)), "events": string(k.Append(nil, nil, "", make([]sdktrace.Event, MaxSeen+1))), "those of an exception": string(k.Append(nil, nil, "", few)),
 	} {
 		if got := written(k, set); !slices.Equal(got, []string{"more"}) {
 			t.Errorf("%s that are not looked at: %q", name, got)
@@ -98,7 +98,7 @@ func TestBounds(t *testing.T) {
 		for _, name := range k.names {
 			all = append(all, attribute.String(name, value))
 		}
-		set := k.Set(all, "", nil)
+		set := string(k.Append(nil, all, "", nil))
 		if len(set) > maxSet+1 {
 			t.Errorf("%.10q takes %d bytes", value, len(set))
 		}
@@ -177,7 +177,7 @@ func FuzzSet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key1, value1, key2, value2, status string) {
 		all := []attribute.KeyValue{attribute.String(key1, value1), attribute.String(key2, value2)}
 		var keys []string
-		for e := range k.All(k.Set(all, status, nil)) {
+		for e := range k.All(string(k.Append(nil, all, status, nil))) {
 			if !e.More {
 				keys = append(keys, e.Key)
 			}
@@ -186,7 +186,7 @@ func FuzzSet(f *testing.F) {
 			}
 		}
 		for _, a := range all {
-			if k.number(string(a.Key)) != 0 && a.Value.AsString() != "" && !slices.Contains(keys, string(a.Key)) {
+			if k.numbers[string(a.Key)] != 0 && a.Value.AsString() != "" && !slices.Contains(keys, string(a.Key)) {
 				t.Errorf("%q is missing among %q", a.Key, keys)
 			}
 		}

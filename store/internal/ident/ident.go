@@ -7,7 +7,6 @@ package ident
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -75,14 +74,6 @@ func Cut(s string) string {
 		n--
 	}
 	return s[:n]
-}
-
-// CutClone is Cut for a text that is kept: what was cut off is not kept with it.
-func CutClone(s string) string {
-	if len(s) <= MaxTextLen {
-		return s
-	}
-	return strings.Clone(Cut(s))
 }
 
 // Latest is the last time that UnixNano returns: a whole second, in 2262.

@@ -4,23 +4,21 @@
 package segment
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/store/internal/memory"
-
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
-// code is the stacks of a segment. A stack is the number of its leaf frame: frames are a
-// tree of parents and locations. The number 0 means none in each list.
+// code is the stacks of a segment. A stack is the number of its leaf frame. The number 0
+// means none in each list.
 type code struct {
 	mappings  table[mapping]
 	functions table[function]
-	locations locations
-	frames    table[frame]
+	lines     table[link[line]] // the innermost first
+	locations table[location]
+	frames    table[link[uint32]] // locations, the leaf first
 }
 
 type mapping struct {
@@ -41,54 +39,24 @@ type line struct {
 
 type location struct {
 	address        uint64
-	mapping, first uint32 // first is the first of its lines
-	lines          uint16
+	mapping, lines uint32
 	folded         bool
 }
 
-// frame is a call. Its parent has a lower number.
-type frame struct{ parent, location uint32 }
-
 func newCode() code {
-	var c code
-	c.mappings.add(mapping{})
-	c.functions.add(function{})
-	c.frames.add(frame{})
-	c.locations.list = []location{{}}
-	return c
+	return code{newTable[mapping](), newTable[function](), newTable[link[line]](), newTable[location](), newTable[link[uint32]]()}
 }
 
 func (c *code) seal() {
 	c.mappings.seal()
 	c.functions.seal()
-	c.frames.seal()
+	c.lines.seal()
 	c.locations.seal()
+	c.frames.seal()
 }
 
 func (c *code) bytes() int64 {
-	return c.mappings.bytes() + c.functions.bytes() + c.locations.bytes() + c.frames.bytes()
-}
-
-// locations numbers addresses with their lines.
-type locations struct {
-	list  []location
-	lines []line
-	keys  keys
-}
-
-// add returns the number of a location with its lines. Its first is ignored.
-func (l *locations) add(of location, lines []line) uint32 {
-	l.keys.key = binary.AppendUvarint(binary.AppendUvarint(l.keys.key[:0], of.address), uint64(of.mapping)<<1|bit(of.folded))
-	lines = lines[:min(len(lines), 1<<16-1)]
-	for _, at := range lines {
-		l.keys.key = binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(l.keys.key, uint64(at.function)), at.line), at.column)
-	}
-	n, isNew := l.keys.number(len(l.list))
-	if isNew {
-		of.first, of.lines = uint32(len(l.lines)), uint16(len(lines))
-		l.list, l.lines = append(l.list, of), append(l.lines, lines...)
-	}
-	return n
+	return c.mappings.bytes() + c.functions.bytes() + c.lines.bytes() + c.locations.bytes() + c.frames.bytes()
 }
 
 func bit(b bool) uint64 {
@@ -98,24 +66,12 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-func (l *locations) of(at location) []line { return l.lines[at.first:][:at.lines] }
-
-func (l *locations) seal() {
-	l.list, l.lines = slices.Clip(slices.Clone(l.list)), slices.Clip(slices.Clone(l.lines))
-	l.keys = keys{}
-}
-
-func (l *locations) bytes() int64 {
-	return memory.Slice(l.list) + memory.Slice(l.lines) + l.keys.bytes()
-}
-
 // codeReader adds the code of one profile to a segment.
 type codeReader struct {
 	*Segment
 	mappings  map[*profile.Mapping]uint32
 	functions map[*profile.Function]uint32
 	locations map[*profile.Location]uint32
-	lines     []line // of the location that is read
 }
 
 func (s *Segment) codeReader() *codeReader {
@@ -128,7 +84,7 @@ func (s *Segment) codeReader() *codeReader {
 // stack returns the leaf of a sample's stack, 0 for none.
 func (r *codeReader) stack(s *profile.Sample) (leaf uint32) {
 	for _, l := range slices.Backward(s.Location) {
-		leaf = r.code.frames.add(frame{leaf, r.location(l)})
+		leaf = r.code.frames.add(link[uint32]{leaf, r.location(l)})
 	}
 	return leaf
 }
@@ -136,11 +92,11 @@ func (r *codeReader) stack(s *profile.Sample) (leaf uint32) {
 func (r *codeReader) location(l *profile.Location) uint32 {
 	n, ok := r.locations[l]
 	if !ok {
-		r.lines = r.lines[:0]
-		for _, at := range l.Line {
-			r.lines = append(r.lines, line{r.function(at.Function), at.Line, at.Column})
+		lines := uint32(0)
+		for _, at := range slices.Backward(l.Line) {
+			lines = r.code.lines.add(link[line]{lines, line{r.function(at.Function), at.Line, at.Column}})
 		}
-		n = r.code.locations.add(location{address: l.Address, mapping: r.mapping(l.Mapping), folded: l.IsFolded}, r.lines)
+		n = r.code.locations.add(location{l.Address, r.mapping(l.Mapping), lines, l.IsFolded})
 		r.locations[l] = n
 	}
 	return n
@@ -168,17 +124,21 @@ func (r *codeReader) mapping(m *profile.Mapping) uint32 {
 // copier copies parts of one segment to another.
 type copier struct {
 	to, from *Segment
-	reader   *codeReader // of the destination
-	encoder  *encoder    // of the source
 
-	texts, frames, labelled, sets copies
+	texts, mappings, functions, lines, locations, frames, labelled, sets copies
 }
 
 func newCopier(to, from *Segment) *copier {
+	list := func(n int) copies {
+		c := make(copies, n)
+		c[0] = 1 // none stays none
+		return c
+	}
+	of := &from.code
 	return &copier{
-		to: to, from: from, reader: to.codeReader(), encoder: from.encoder(&profile.Profile{}),
-		texts: make(copies, len(from.texts.list)), frames: make(copies, len(from.code.frames.list)),
-		labelled: make(copies, len(from.groups.labellings.list)), sets: make(copies, len(from.groups.sets.ends)),
+		to: to, from: from, texts: list(len(from.texts.list)), mappings: list(len(of.mappings.list)), functions: list(len(of.functions.list)),
+		lines: list(len(of.lines.list)), locations: list(len(of.locations.list)), frames: list(len(of.frames.list)),
+		labelled: make([]uint32, len(from.groups.labellings.list)), sets: list(len(from.groups.sets.list)),
 	}
 }
 
@@ -197,19 +157,47 @@ func (c *copier) text(n uint32) uint32 {
 	return c.texts.once(n, func() uint32 { return c.to.texts.add(c.from.texts.list[n]) })
 }
 
-func (c *copier) mapping(n uint32) uint32 { return c.reader.mapping(c.encoder.mapping(n)) }
+func (c *copier) mapping(n uint32) uint32 {
+	return c.mappings.once(n, func() uint32 {
+		m := c.from.code.mappings.list[n]
+		m.file, m.build = c.text(m.file), c.text(m.build)
+		return c.to.code.mappings.add(m)
+	})
+}
 
-// stack copies a stack. Parents have lower numbers, and so the recursion ends.
+func (c *copier) function(n uint32) uint32 {
+	return c.functions.once(n, func() uint32 {
+		f := c.from.code.functions.list[n]
+		f.name, f.system, f.file = c.text(f.name), c.text(f.system), c.text(f.file)
+		return c.to.code.functions.add(f)
+	})
+}
+
+// line copies a list of lines. The rest of a list has a lower number, and so the recursion ends.
+func (c *copier) line(n uint32) uint32 {
+	return c.lines.once(n, func() uint32 {
+		l := c.from.code.lines.list[n]
+		l.rest, l.value.function = c.line(l.rest), c.function(l.value.function)
+		return c.to.code.lines.add(l)
+	})
+}
+
+func (c *copier) location(n uint32) uint32 {
+	return c.locations.once(n, func() uint32 {
+		l := c.from.code.locations.list[n]
+		l.mapping, l.lines = c.mapping(l.mapping), c.line(l.lines)
+		return c.to.code.locations.add(l)
+	})
+}
+
+// stack copies a stack.
 func (c *copier) stack(n uint32) uint32 {
-	if n == 0 {
-		return 0
-	}
 	if at := c.frames[n]; at != 0 { // the usual case, without a closure
 		return at - 1
 	}
 	return c.frames.once(n, func() uint32 {
 		f := c.from.code.frames.list[n]
-		return c.to.code.frames.add(frame{c.stack(f.parent), c.reader.location(c.encoder.location(f.location))})
+		return c.to.code.frames.add(link[uint32]{c.stack(f.rest), c.location(f.value)})
 	})
 }
 
@@ -235,11 +223,11 @@ func (c *copier) labelling(n uint32, as form) uint32 {
 		set := c.from.groups.labellings.list[n].set
 		return c.to.groups.labellings.add(labelling{form: as, set: c.sets.once(set, func() uint32 {
 			var labels []label
-			for _, l := range c.from.groups.sets.of(set) {
+			for l := range all(&c.from.groups.sets, set) {
 				l.key, l.value, l.unit = c.text(l.key), c.text(l.value), c.text(l.unit)
 				labels = append(labels, l)
 			}
-			return c.to.groups.sets.add(labels)
+			return c.to.groups.setOf(labels)
 		})})
 	})
 }
@@ -251,7 +239,7 @@ func (c *copier) window(w *window, rows []int) {
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.mapping(m))
 	}
-	t := &tuples{n: len(w.types)}
+	t := newTuples(w)
 	order := make([]rowOrder, len(rows))
 	for i, at := range rows {
 		values := w.tuples[w.values.At(at)*len(w.types):][:len(w.types)]

@@ -113,8 +113,8 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), processPrefix)
 		dir := filepath.Join(path, e.Name())
-		var p Process
-		switch n, _ := fmt.Sscanf(name, "%d-%d-", &p.Started, &p.PID); {
+		var started, pid int64
+		switch n, _ := fmt.Sscanf(name, "%d-%d-", &started, &pid); {
 		case l.own != nil && dir == l.own.dir:
 			continue
 		case !ok || n != 2:
@@ -131,7 +131,7 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 			if lock != nil {
 				_ = lock.Close() // it was never written
 			}
-			if time.Since(time.Unix(0, p.Started)) > time.Minute { // else its process may be about to lock it
+			if time.Since(time.Unix(0, started)) > time.Minute { // else its process may be about to lock it
 				removeEmpty(dir)
 			}
 		}
@@ -140,7 +140,7 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 			l.report(err)
 		}
 		for _, e := range inside {
-			of := savedDir{path: filepath.Join(dir, e.Name()), process: l.process(p)}
+			of := savedDir{path: filepath.Join(dir, e.Name())}
 			base := strings.TrimSuffix(e.Name(), opened)
 			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
 			switch of.size = sizeOf(of.path); {
@@ -157,9 +157,7 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 		}
 	}
 	for _, list := range [][]savedDir{segments, kept} {
-		slices.SortFunc(list, func(a, b savedDir) int {
-			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
-		})
+		slices.SortFunc(list, func(a, b savedDir) int { return cmp.Compare(a.path, b.path) }) // times have 19 digits
 	}
 	if l.own != nil {
 		l.own.saved = segments
@@ -242,7 +240,7 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 		records = nil
 		for i := range spans {
 			e := s.spans.ended(&spans[i])
-			records = append(records, savedRecord{Span: d.savedSpanOf(&e, s.processOf(&spans[i]))})
+			records = append(records, savedRecord{Span: d.savedSpanOf(&e)})
 		}
 		b, text, err := pack(records)
 		if err != nil {

@@ -80,9 +80,8 @@ type disk struct {
 
 // savedDir is a segment or a kept set on the disk.
 type savedDir struct {
-	path    string
-	size    int64
-	process *Process // nil for this process
+	path string
+	size int64
 }
 
 // job is something to write. Only one of its parts is set, except a window with its spans.
@@ -251,7 +250,7 @@ func (d *disk) writeWindow(j job) error {
 		records = append(records, savedRecord{Window: &w})
 	}
 	for i := range j.spans {
-		records = append(records, savedRecord{Span: d.savedSpanOf(&j.spans[i], nil)})
+		records = append(records, savedRecord{Span: d.savedSpanOf(&j.spans[i])})
 	}
 	b, text, err := pack(records)
 	if err == nil {

@@ -53,7 +53,6 @@ type encoder struct {
 	functions []*profile.Function
 	locations []*profile.Location
 	stacks    []*profile.Location // of many stacks
-	lines     []profile.Line      // of many locations
 	labelled  map[uint32]*profile.Sample
 }
 
@@ -73,7 +72,7 @@ func (e *encoder) stack(leaf uint32) []*profile.Location {
 	from := len(e.stacks)
 	for at := leaf; at != 0; {
 		f := e.code.frames.list[at]
-		e.stacks, at = append(e.stacks, e.location(f.location)), f.parent
+		e.stacks, at = append(e.stacks, e.location(f.value)), f.rest
 	}
 	return slices.Clip(e.stacks[from:])
 }
@@ -105,7 +104,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(a.Types)
 	var mappings []uint32
 	var c *copier
-	var labelled []uint32 // 1 more than the group of each labelling without ids
+	var labelled copies // the groups of labellings without ids
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,7 +112,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		f := &windows[i]
 		if c == nil || c.from != f.of {
 			c = newCopier(to, f.of)
-			labelled = make([]uint32, len(f.of.groups.labellings.list))
+			labelled = make(copies, len(f.of.groups.labellings.list))
 		}
 		p.DurationNanos += f.end - f.start // as when pprof merges
 		if i == 0 || f.start < p.TimeNanos {
@@ -133,25 +132,25 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 				columns[k] = -1
 			}
 		}
+		last, g := -1, uint32(0)
 		for row := range f.rows() {
-			g := uint32(f.groups.At(row))
-			if withoutIDs {
-				l := f.of.groups.labelling(g)
-				if labelled[l] == 0 {
-					labelled[l] = c.labels(l) + 1
+			if from := f.groups.At(row); from != last {
+				last = from
+				if withoutIDs {
+					l := f.of.groups.labelling(uint32(from))
+					g = labelled.once(l, func() uint32 { return c.labels(l) })
+				} else {
+					g = c.group(uint32(from))
 				}
-				g = labelled[l] - 1
-			} else {
-				g = c.group(g)
 			}
 			at := places.of(g, c.stack(uint32(f.stacks.At(row))))
 			if at*width == len(sums) {
 				sums = append(sums, make([]int64, width)...)
 			}
-			values := sums[at*width:][:width]
+			values, of := sums[at*width:][:width], f.tuples[f.values.At(row)*len(f.types):]
 			for k, column := range columns {
 				if column >= 0 {
-					values[k] += f.value(row, column)
+					values[k] += of[column]
 				}
 			}
 			if limit > 0 && len(places.keys) > limit {
@@ -229,14 +228,9 @@ func (e *encoder) location(n uint32) *profile.Location {
 	if l == nil {
 		of := e.code.locations.list[n]
 		l = &profile.Location{ID: uint64(len(e.p.Location) + 1), Address: of.address, Mapping: e.mapping(of.mapping), IsFolded: of.folded}
-		if cap(e.lines)-len(e.lines) < int(of.lines) {
-			e.lines = make([]profile.Line, 0, 256+int(of.lines))
+		for at := range all(&e.code.lines, of.lines) {
+			l.Line = append(l.Line, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
 		}
-		from := len(e.lines)
-		for _, at := range e.code.locations.of(of) {
-			e.lines = append(e.lines, profile.Line{Function: e.function(at.function), Line: at.line, Column: at.column})
-		}
-		l.Line = slices.Clip(e.lines[from:])
 		e.locations[n] = l
 		e.p.Location = append(e.p.Location, l)
 	}
@@ -270,7 +264,7 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 			sm.Label[key] = []string{value}
 		}
 	}
-	for _, l := range e.groups.sets.of(e.groups.set(g)) {
+	for l := range all(&e.groups.sets, e.groups.set(g)) {
 		key := e.texts.list[l.key]
 		if !l.numeric {
 			if key != labelkey.EndedSpanID || len(sm.Label[key]) == 0 {

@@ -8,7 +8,6 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -88,7 +87,7 @@ func TestFullDisk(t *testing.T) {
 	if err := reader.OpenDirectory(filepath.Join(mounted, "store"), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	windows := reader.View().Windows(math.MinInt64, 0)
+	windows := reader.View().Windows()
 	t.Logf("%d of %d windows are on the disk, %d writes failed, %d bytes in memory", len(windows), n, before.Failed, r.Bytes())
 	for i := range 3 {
 		if at := len(windows) - 3 + i; at < 1 || windows[at].Start.UnixNano() != int64(last-3+i)*length {

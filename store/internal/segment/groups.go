@@ -5,7 +5,6 @@ package segment
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -25,7 +24,7 @@ type groups struct {
 	labelled []uint32
 	packed   memory.Column
 	odd      table[oddIDs]
-	sets     labelSets
+	sets     table[link[label]] // the labels that are no ids, sorted
 	// labellings are the different label sets with the form of the ids.
 	labellings table[labelling]
 	// index has 1 more than the last group of a key, and next the one before it. Both are
@@ -73,13 +72,6 @@ type oddIDs struct {
 	ended                ident.Key
 }
 
-// labelSets numbers the sets of labels that are no ids.
-type labelSets struct {
-	labels []label
-	ends   []uint32 // of each set in labels
-	keys   keys
-}
-
 type label struct {
 	key, value, unit uint32 // texts
 	number           int64
@@ -90,44 +82,18 @@ func compareLabels(a, b label) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(bit(a.numeric), bit(b.numeric)))
 }
 
-// add returns the number of a set, which it sorts.
-func (l *labelSets) add(set []label) uint32 {
-	slices.SortStableFunc(set, compareLabels) // values of one key keep their order
-	l.keys.key = l.keys.key[:0]
-	for _, of := range set {
-		for _, v := range []uint32{of.key, of.value, of.unit, uint32(bit(of.numeric))} {
-			l.keys.key = binary.AppendUvarint(l.keys.key, uint64(v))
-		}
-		l.keys.key = binary.AppendVarint(l.keys.key, of.number)
-	}
-	n, isNew := l.keys.number(len(l.ends))
-	if isNew {
-		l.labels = append(l.labels, set...)
-		l.ends = append(l.ends, uint32(len(l.labels)))
+// setOf returns the number of a set of labels, which it sorts.
+func (g *groups) setOf(labels []label) (n uint32) {
+	slices.SortStableFunc(labels, compareLabels) // values of one key keep their order
+	for _, of := range slices.Backward(labels) {
+		n = g.sets.add(link[label]{n, of})
 	}
 	return n
 }
 
-func (l *labelSets) of(set uint32) []label {
-	first := uint32(0)
-	if set > 0 {
-		first = l.ends[set-1]
-	}
-	return l.labels[first:l.ends[set]]
-}
-
-func (l *labelSets) seal() {
-	l.labels, l.ends = slices.Clip(slices.Clone(l.labels)), slices.Clip(slices.Clone(l.ends))
-	l.keys = keys{}
-}
-
-func (l *labelSets) bytes() int64 {
-	return memory.Slice(l.labels) + memory.Slice(l.ends) + l.keys.bytes()
-}
-
 // value returns the first value of a label in a set, "" for none. Numbers are decimal.
 func (s *Segment) value(set uint32, key string) string {
-	for _, of := range s.groups.sets.of(set) {
+	for of := range all(&s.groups.sets, set) {
 		if s.texts.list[of.key] == key {
 			return s.valueOf(of)
 		}
@@ -222,7 +188,7 @@ func (s *Segment) groupOf(sm *profile.Sample, scratch *[]label) uint32 {
 		}
 	}
 	*scratch = set
-	l := labelling{set: s.groups.sets.add(set)}
+	l := labelling{set: s.groups.setOf(set)}
 	var id groupID
 	id, l.form = s.idsOf(ids, ended)
 	return s.groups.add(group{id, s.groups.labellings.add(l)})

@@ -5,15 +5,15 @@ package segment
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"sort"
+	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Sums are the samples of one id. CPU is in nanoseconds.
@@ -50,12 +50,10 @@ type index struct {
 	sealed bool
 }
 
-// idSums are the sums of one id of a group. own is not set if it is a profile_id beside
-// the span_id of another span.
+// idSums are the sums of one id of a group.
 type idSums struct {
 	id    ident.Key
 	group uint32
-	own   bool
 	Sums
 }
 
@@ -63,14 +61,24 @@ func (x *index) bytes() int64 {
 	return x.order.Size() + x.sums.Size() + memory.Slice(x.different) + memory.Slice(x.extras) + memory.Slice(x.late)
 }
 
-// endOf returns the end of a span in nanoseconds since 1970, 0 if no segment has its record.
-func endOf(id ident.Key, segments []*Segment) int64 {
-	for _, s := range slices.Backward(segments) {
-		if r := s.spans.find(id); r != nil {
-			return r.end()
+// endsOf returns the end of the span of each group, 0 without a record in the segments. order has
+// the groups by id.
+func (s *Segment) endsOf(order *memory.Column, segments []*Segment) []int64 {
+	ends := make([]int64, len(s.groups.ids))
+	for _, of := range slices.Backward(segments) {
+		list, i := of.spans.list, 0
+		for k := range order.Len() {
+			g := order.At(k)
+			id := s.groups.ids[g].span
+			for i < len(list) && list[i].id < id {
+				i++
+			}
+			if i < len(list) && list[i].id == id && ends[g] == 0 {
+				ends[g] = list[i].end()
+			}
 		}
 	}
-	return 0
+	return ends
 }
 
 // sum builds the index of a segment with sorted spans. Rows count as after the end of their
@@ -80,16 +88,10 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	if !sealed {
 		before = before[max(0, len(before)-2):]
 	}
-	segments := append(slices.Clip(before), s)
 	var late []ident.Key
 	sums := make([]Sums, len(s.groups.ids))
-	ended := make([]int64, len(s.groups.ids)) // the end of the span of each group, 0 if unknown
-	for g := range ended {
-		switch s.groups.form(uint32(g)) {
-		case both, spanOnly, profileOnly:
-			ended[g] = endOf(s.groups.ids[g].span, segments)
-		}
-	}
+	x := &index{order: s.order(), sealed: sealed}
+	ended := s.endsOf(&x.order, append(slices.Clip(before), s))
 	for _, w := range s.windows {
 		length := w.end - w.start
 		for row := range w.len() {
@@ -117,51 +119,55 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 			}
 		}
 	}
-	x := s.indexOf(sums)
 	slices.Sort(late)
-	x.late, x.sealed = slices.Clip(slices.Compact(late)), sealed
+	x.late = slices.Clip(slices.Compact(late))
+	x.set(s, sums)
 	return x
 }
 
-// indexOf sorts the sums of all groups by id.
-func (s *Segment) indexOf(sums []Sums) *index {
-	x := &index{}
+// order returns the groups with one id, sorted by it.
+func (s *Segment) order() memory.Column {
+	ids := s.groups.ids
 	var order []uint32
-	for g := range sums {
-		n := uint32(g)
-		switch s.groups.form(n) {
-		case both, spanOnly, profileOnly:
-			order = append(order, n)
-		case odd:
-			_, span := s.idsIn(n)
-			for _, id := range s.named(n) {
-				of := sums[g]
-				if id == s.ended(n) {
-					of = Sums{AfterEnd: of.AfterEnd, AfterEndSamples: of.AfterEndSamples}
-				} else {
-					of.AfterEnd, of.AfterEndSamples = 0, 0
-				}
-				x.extras = append(x.extras, idSums{id, n, id == span || span == 0, of})
-			}
+	for g := range uint32(len(ids)) {
+		if as := s.groups.form(g); as != none && as != odd {
+			order = append(order, g)
 		}
 	}
-	ids := s.groups.ids
 	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(ids[a].span, ids[b].span), cmp.Compare(a, b)) })
+	return memory.NewColumn(order)
+}
+
+// set sets the sums of all groups by id.
+func (x *index) set(s *Segment, sums []Sums) {
+	for g := range sums {
+		n := uint32(g)
+		if s.groups.form(n) != odd {
+			continue
+		}
+		for _, id := range s.named(n) {
+			of := sums[g]
+			if id == s.ended(n) {
+				of = Sums{AfterEnd: of.AfterEnd, AfterEndSamples: of.AfterEndSamples}
+			} else {
+				of.AfterEnd, of.AfterEndSamples = 0, 0
+			}
+			x.extras = append(x.extras, idSums{id, n, of})
+		}
+	}
 	slices.SortFunc(x.extras, func(a, b idSums) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.group, b.group)) })
-	places := make([]uint32, len(order))
+	places := make([]uint32, x.order.Len())
 	numbers := make(map[Sums]uint32)
-	for i, g := range order {
-		n, ok := numbers[sums[g]]
+	for i := range places {
+		of := sums[x.order.At(i)]
+		n, ok := numbers[of]
 		if !ok {
 			n = uint32(len(x.different))
-			numbers[sums[g]] = n
-			x.different = append(x.different, sums[g])
+			numbers[of], x.different = n, append(x.different, of)
 		}
 		places[i] = n
 	}
-	x.order, x.sums = memory.NewColumn(order), memory.NewColumn(places)
-	x.different, x.extras = slices.Clip(x.different), slices.Clip(x.extras)
-	return x
+	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(x.different), slices.Clip(x.extras)
 }
 
 // hasLate reports whether the index may have rows of a span long after its end.
@@ -210,7 +216,7 @@ func (x *index) isSpanID(s *Segment, id ident.Key) bool {
 	return false
 }
 
-// of returns the sums of an id, and the last of its own groups, -1 for none. ok is false if
+// of returns the sums of an id, and the last of its groups, -1 for none. ok is false if
 // it has no rows.
 func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 	group = -1
@@ -227,81 +233,101 @@ func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
 			break
 		}
 		sums.Add(e.Sums)
-		if ok = true; e.own {
+		ok = true
+		if _, span := s.idsIn(e.group); span == id || span == 0 { // it may be of another span
 			group = max(group, int(e.group))
 		}
 	}
 	return sums, group, ok
 }
 
-// markSampled counts the samples of a window for its spans, and for spans that end later.
-func (s *Segment) markSampled(w *window) {
-	for row := range w.len() {
-		n := uint32(1)
-		if w.kind == exporter.KindCPU {
-			n = uint32(w.count(row))
-		}
-		profile, span := s.idsIn(uint32(w.groups.At(row)))
-		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := s.spans.at(id); ok {
-				s.spans.marks[i].samples += n
-			} else if id != 0 {
-				s.spans.early[id] += n
-			}
-			if profile == span {
-				break
-			}
-		}
+const (
+	// perBand is how many spans of a name have a rank for each latency band: the slowest.
+	// As many with the most CPU time have one.
+	perBand = 10
+	// perError is how many errors of a name and type have a rank. maxErrorTypes bounds the
+	// types of a name.
+	perError      = 3
+	maxErrorTypes = 16
+	// errorBand and cpuBand are lists beside the bands of latency.
+	errorBand = -1
+	cpuBand   = -2
+)
+
+// band returns the latency band of a span. The bands end at 1 ms, 4 ms, 16 ms and so on.
+func band(duration int64) int {
+	b := 0
+	for ; duration >= int64(time.Millisecond) && b < 9; duration /= 4 {
+		b++
 	}
-	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
-	for _, m := range s.spans.marks {
-		if m.name < 0 || int(m.name) >= len(s.spans.most) {
+	return b
+}
+
+// ranking is a list of spans with a rank. text distinguishes errors.
+type ranking struct {
+	service, name, text string
+	band                int
+}
+
+// ranked is a span in a list.
+type ranked struct {
+	id    ident.Key
+	value int64
+}
+
+// rankings are the spans with a rank. Of a name they are the slowest of each band, and the
+// spans with the most CPU time. The last errors of each type have a rank too.
+type rankings map[ranking][]ranked
+
+// add ranks the spans of a segment. cpu returns the CPU time of a span.
+func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
+	for i := range s.spans.list {
+		r := &s.spans.list[i]
+		if r.child {
 			continue
 		}
-		of := &s.spans.most[m.name]
-		for i := range of {
-			if m.samples > of[i] {
-				of[i], m.samples = m.samples, of[i]
+		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
+		l.enter(of, ranked{r.id, r.duration}, perBand)
+		of.band = cpuBand
+		if n := cpu(r); n > 0 {
+			l.enter(of, ranked{r.id, n}, perBand)
+		}
+		if r.err {
+			of.band, of.text = errorBand, errorType(s.spans.texts.list[r.status], s.spans.texts.list[r.attributes], keys)
+			if _, ok := l[of]; !ok {
+				key := nameKey{of.service, of.name}
+				if types[key]++; types[key] > maxErrorTypes {
+					of.text = otherName
+				}
 			}
+			l.enter(of, ranked{r.id, r.end()}, perError)
 		}
 	}
 }
 
-// countUnseen counts samples of the segment before one that is sealed now. They are of spans
-// that do not run and have no record. Their provider has no processor of this store. Ids in
-// older segments are left out: a program may keep a copy of labels for long.
-func (r *Room) countUnseen(sealed *Segment) {
-	seen := func(id groupID) bool {
-		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
-	}
-	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
-		running := r.Running()
-		for _, id := range r.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
-				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
-				r.counts.Unseen += sums.Samples
-			}
+// errorType returns what an error has in common with others: its type, or its status without
+// digits, which may be ids.
+func errorType(status, set string, keys *attributes.Keys) string {
+	for e := range keys.All(set) {
+		if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
+			return e.Value
 		}
 	}
-	r.unknown = nil
-	known := func(s *Segment, id ident.Key) bool {
-		_, _, ok := s.index.of(s, id)
-		return ok || s.spans.find(id) != nil
-	}
-	for i := range sealed.index.order.Len() {
-		g := uint32(sealed.index.order.At(i))
-		id := sealed.groups.ids[g]
-		if n := len(r.unknown); r.counts.SpansEnded == 0 || n > 0 && r.unknown[n-1].span == id.span || sealed.groups.form(g) == profileOnly || seen(id) {
-			continue
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
 		}
-		if !slices.ContainsFunc(r.before(), func(s *Segment) bool { return known(s, id.span) }) {
-			r.unknown = append(r.unknown, id)
-		}
-	}
-	clear(r.gone)
+		return r
+	}, status)
 }
 
-// unlisted reports whether spans of a trace only count by name.
-func (r *Room) unlisted(id trace.TraceID) bool {
-	return r.least != 0 && id.IsValid() && binary.BigEndian.Uint64(id[:8]) < r.least
+// enter puts a span into a sorted list of at most n.
+func (l rankings) enter(to ranking, r ranked, n int) {
+	of := l[to]
+	if len(of) == n && of[n-1].value >= r.value {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(of, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	of = slices.Insert(of, i, r)
+	l[to] = of[:min(len(of), n)]
 }

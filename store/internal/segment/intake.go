@@ -5,6 +5,7 @@ package segment
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 	"runtime/pprof"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
@@ -192,8 +194,8 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	trace := of.TraceID()
 	e := Ended{
-		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.CutClone(s.Name()), Service: i.serviceOf(s.Resource()),
-		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error,
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.Cut(s.Name()), Service: i.serviceOf(s.Resource()),
+		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error, Kind: s.SpanKind(),
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
 	e.Unlisted = i.room.unlisted(trace)
@@ -201,7 +203,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
-		e.Status = ident.CutClone(attributes.RedactText(s.Status().Description))
+		e.Status = ident.Cut(attributes.RedactText(s.Status().Description))
 	}
 	if !e.Unlisted {
 		status := ""
@@ -211,4 +213,51 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		i.sets = i.room.keys.Append(i.sets, values, status, s.Events())
 	}
 	return e
+}
+
+// countUnseen counts samples of the segment before one that is sealed now. They are of spans
+// that do not run and have no record. Their provider has no processor of this store. Ids in
+// older segments are left out: a program may keep a copy of labels for long.
+func (r *Room) countUnseen(sealed *Segment) {
+	seen := func(id groupID) bool {
+		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
+	}
+	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
+		running := r.Running()
+		for _, id := range r.unknown {
+			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
+				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
+				r.counts.Unseen += sums.Samples
+			}
+		}
+	}
+	r.unknown = nil
+	if r.counts.SpansEnded == 0 {
+		return
+	}
+	order := &sealed.index.order
+	ends := sealed.endsOf(order, append(slices.Clip(r.before()), sealed))
+	for i := range order.Len() {
+		g := order.At(i)
+		id := sealed.groups.ids[g]
+		if n := len(r.unknown); ends[g] == 0 && sealed.groups.form(uint32(g)) != profileOnly && (n == 0 || r.unknown[n-1].span != id.span) && !seen(id) {
+			r.unknown = append(r.unknown, id)
+		}
+	}
+	for _, of := range r.before() {
+		i, n := 0, of.index.order.Len()
+		at := func(i int) ident.Key { return of.groups.ids[of.index.order.At(i)].span }
+		r.unknown = slices.DeleteFunc(r.unknown, func(id groupID) bool {
+			for i < n && at(i) < id.span {
+				i++
+			}
+			return i < n && at(i) == id.span
+		})
+	}
+	clear(r.gone)
+}
+
+// unlisted reports whether spans of a trace only count by name.
+func (r *Room) unlisted(id trace.TraceID) bool {
+	return r.least != 0 && id.IsValid() && binary.BigEndian.Uint64(id[:8]) < r.least
 }

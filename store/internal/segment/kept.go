@@ -7,12 +7,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/store/internal/attributes"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -307,99 +305,42 @@ func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool
 		if !wanted || !to.spans.add(&ended) {
 			continue
 		}
-		if p := from.processOf(e); p != nil {
-			to.spans.list[len(to.spans.list)-1].process = to.number(p)
+		if from.earlier || e.earlier {
+			to.spans.list[len(to.spans.list)-1].earlier = true
+			to.spans.earlier += 1 - int(bit(e.child))
 		}
 	}
 }
 
-const (
-	// perBand is how many spans of a name have a rank for each latency band: the slowest.
-	// As many with the most CPU time have one.
-	perBand = 10
-	// perError is how many errors of a name and type have a rank. maxErrorTypes bounds the
-	// types of a name.
-	perError      = 3
-	maxErrorTypes = 16
-	// errorBand and cpuBand are lists beside the bands of latency.
-	errorBand = -1
-	cpuBand   = -2
-)
-
-// band returns the latency band of a span. The bands end at 1 ms, 4 ms, 16 ms and so on.
-func band(duration int64) int {
-	b := 0
-	for ; duration >= int64(time.Millisecond) && b < 9; duration /= 4 {
-		b++
+// markSampled counts the samples of a window for its spans, and for spans that end later.
+func (s *Segment) markSampled(w *window) {
+	for row := range w.len() {
+		n := uint32(1)
+		if w.kind == exporter.KindCPU {
+			n = uint32(w.count(row))
+		}
+		profile, span := s.idsIn(uint32(w.groups.At(row)))
+		for _, id := range [...]ident.Key{profile, span} {
+			if i, ok := s.spans.at(id); ok {
+				s.spans.marks[i].samples += n
+			} else if id != 0 {
+				s.spans.early[id] += n
+			}
+			if profile == span {
+				break
+			}
+		}
 	}
-	return b
-}
-
-// ranking is a list of spans with a rank. text distinguishes errors.
-type ranking struct {
-	service, name, text string
-	band                int
-}
-
-// ranked is a span in a list.
-type ranked struct {
-	id    ident.Key
-	value int64
-}
-
-// rankings are the spans with a rank. Of a name they are the slowest of each band, and the
-// spans with the most CPU time. The last errors of each type have a rank too.
-type rankings map[ranking][]ranked
-
-// add ranks the spans of a segment. cpu returns the CPU time of a span.
-func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
-	for i := range s.spans.list {
-		r := &s.spans.list[i]
-		if r.child {
+	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
+	for _, m := range s.spans.marks {
+		if m.name < 0 || int(m.name) >= len(s.spans.most) {
 			continue
 		}
-		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
-		l.enter(of, ranked{r.id, r.duration}, perBand)
-		of.band = cpuBand
-		if n := cpu(r); n > 0 {
-			l.enter(of, ranked{r.id, n}, perBand)
-		}
-		if r.err {
-			of.band, of.text = errorBand, errorType(s.spans.texts.list[r.status], s.spans.texts.list[r.attributes], keys)
-			if _, ok := l[of]; !ok {
-				key := nameKey{of.service, of.name}
-				if types[key]++; types[key] > maxErrorTypes {
-					of.text = otherName
-				}
+		of := &s.spans.most[m.name]
+		for i := range of {
+			if m.samples > of[i] {
+				of[i], m.samples = m.samples, of[i]
 			}
-			l.enter(of, ranked{r.id, r.end()}, perError)
 		}
 	}
-}
-
-// errorType returns what an error has in common with others: its type, or its status without
-// digits, which may be ids.
-func errorType(status, set string, keys *attributes.Keys) string {
-	for e := range keys.All(set) {
-		if e.Key == attributes.ErrorType || e.Key == attributes.ExceptionType {
-			return e.Value
-		}
-	}
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
-		}
-		return r
-	}, status)
-}
-
-// enter puts a span into a sorted list of at most n.
-func (l rankings) enter(to ranking, r ranked, n int) {
-	of := l[to]
-	if len(of) == n && of[n-1].value >= r.value {
-		return
-	}
-	i, _ := slices.BinarySearchFunc(of, r, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
-	of = slices.Insert(of, i, r)
-	l[to] = of[:min(len(of), n)]
 }

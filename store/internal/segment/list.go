@@ -49,7 +49,7 @@ type Span struct {
 	Sums
 	// Label is the span_name label of its last samples, "" if absent.
 	Label   string
-	Process *Process // nil for this process
+	Earlier bool // of an earlier process
 
 	kept bool // in the kept segment
 }
@@ -64,9 +64,14 @@ type listed struct {
 func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 	until := cmp.Or(q.Until, math.MaxInt64)
 	var top []listed
-	compare := func(a, b listed) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.id, b.id)) }
-	var last *listed // of the list that was cut
-	for _, s := range v.all() {
+	compare := func(a, b listed) int {
+		if a.value == b.value { // only then read the records
+			return cmp.Compare(a.id, b.id)
+		}
+		return cmp.Compare(b.value, a.value)
+	}
+	var last *listed                             // of the list that was cut
+	for _, s := range slices.Backward(v.all()) { // the newest first: then most of the others have no place
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -125,7 +130,7 @@ func (v *View) value(r *record, by Order) int64 {
 
 // span returns a span with its samples.
 func (v *View) span(of place) Span {
-	s := Span{Ended: of.in.spans.ended(of.record), Process: of.in.processOf(of.record), kept: of.in == v.kept}
+	s := Span{Ended: of.in.spans.ended(of.record), Earlier: of.in.earlier || of.earlier, kept: of.in == v.kept}
 	s.Sums, s.Label = v.sumsOf(of.record)
 	return s
 }
@@ -278,8 +283,7 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form)
 			x.Manual = x.Manual && s.label(g, labelkey.SpanID) != id
 			of[g] = at
 		}
-		m := &match{}
-		m.only(append([]uint32{}, slices.Sorted(maps.Keys(of))...), len(s.groups.ids))
+		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(of))...)}
 		for _, w := range s.windows {
 			f := found{window: w, of: s, match: m}
 			for row := range f.rows() {

@@ -159,26 +159,14 @@ func (m *Matcher) ListsIDs() bool {
 	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// match is what matchers select in a segment. labels is by labelling, nil for all. Conditions
-// on ids select groups: in few, sorted, or in all by group.
+// match is what matchers select in a segment: labellings, and groups if there are conditions on
+// ids. nil means all. groups are sorted.
 type match struct {
 	labels []bool
-	few    []uint32
-	all    []bool
+	groups []uint32
 }
 
-func (m *match) onIDs() bool { return m.few != nil || m.all != nil }
-
-// only selects some of n groups, sorted and not nil.
-func (m *match) only(groups []uint32, n int) {
-	m.few = groups
-	if len(groups) > n/64 {
-		m.all, m.few = make([]bool, n), nil
-		for _, g := range groups {
-			m.all[g] = true
-		}
-	}
-}
+func (m *match) labelled(labelling uint32) bool { return m.labels == nil || m.labels[labelling] }
 
 // match evaluates matchers for the groups of a segment, with the service of a window. A
 // label of the rows themselves has precedence.
@@ -210,30 +198,29 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 			}
 		}
 	}
-	few := []uint32{}
-	if !slices.Contains(m.labels, true) {
-		m.few = few
+	m.groups = []uint32{}
+	switch {
+	case !slices.Contains(m.labels, true):
 		return m
-	}
-	if len(ids) == 0 {
+	case len(ids) == 0:
+		m.groups = nil
 		return m
 	}
 	passes := func(g uint32) bool {
 		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
 	}
 	if key != 0 {
-		few = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
-	} else {
-		for g := range uint32(len(s.groups.ids)) {
-			if passes(g) {
-				few = append(few, g)
-			}
-			if g%1024 == 1023 && ctx.Err() != nil {
-				break
-			}
+		m.groups = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
+		return m
+	}
+	for g := range uint32(len(s.groups.ids)) {
+		if passes(g) {
+			m.groups = append(m.groups, g)
+		}
+		if g%1024 == 1023 && ctx.Err() != nil {
+			break
 		}
 	}
-	m.only(few, len(s.groups.ids))
 	return m
 }
 

@@ -41,12 +41,11 @@ type savedSpan struct {
 	Ended
 	Trace      string             `json:"trace,omitempty"`
 	Attributes []attributes.Entry `json:"attributes,omitempty"`
-	Process    *Process           `json:"process,omitempty"`
 }
 
 // savedSpanOf returns a span as it is written.
-func (d *disk) savedSpanOf(e *Ended, p *Process) *savedSpan {
-	s := &savedSpan{Ended: *e, Attributes: slices.Collect(d.keys.All(e.Attributes)), Process: p}
+func (d *disk) savedSpanOf(e *Ended) *savedSpan {
+	s := &savedSpan{Ended: *e, Attributes: slices.Collect(d.keys.All(e.Attributes))}
 	if e.Trace.IsValid() {
 		s.Trace = e.Trace.String()
 	}

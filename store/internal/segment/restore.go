@@ -33,34 +33,22 @@ const maxFile = 128 << 20
 type loader struct {
 	room   *Room
 	report func(error)
-	own    *disk // nil if nothing is written
-	// processes and owners are interned.
-	processes map[Process]*Process
-	owners    map[*Process]*owner
-	stop      atomic.Bool
-	done      chan struct{} // closed when all is restored
+	own    *disk             // nil if nothing is written
+	owners map[string]*owner // by the directory of a process
+	stop   atomic.Bool
+	done   chan struct{} // closed when all is restored
 	// unreadable is the number of files and directories that could not be read. leftOut and
 	// spansLeftOut are the numbers of profiles and of spans without room.
 	unreadable, leftOut, spansLeftOut atomic.Int64
 }
 
 func newLoader(r *Room, report func(error), own *disk) *loader {
-	l := &loader{room: r, own: own, processes: make(map[Process]*Process), owners: make(map[*Process]*owner), done: make(chan struct{})}
+	l := &loader{room: r, own: own, owners: make(map[string]*owner), done: make(chan struct{})}
 	l.report = func(err error) {
 		l.unreadable.Add(1)
 		report(err)
 	}
 	return l
-}
-
-// process returns the pointer that stands for a process.
-func (l *loader) process(p Process) *Process {
-	key := Process{Started: p.Started, PID: p.PID}
-	if l.processes[key] == nil {
-		l.processes[key] = &p
-		l.owners[l.processes[key]] = &owner{}
-	}
-	return l.processes[key]
 }
 
 // load adds the newest segments to the room, as many as fit into three quarters of its
@@ -171,7 +159,7 @@ func (r *Room) covered(s *Segment) {
 	r.changed()
 	for _, w := range s.windows {
 		if w.kind == exporter.KindCPU {
-			r.profiledBy(w, s.process)
+			r.profiledBy(w, true)
 		}
 	}
 }
@@ -212,14 +200,17 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		err = errors.New("its end is missing")
 	}
 	s := newSegment()
-	s.process = of.process
-	s.owner = l.owners[of.process]
+	dir := filepath.Dir(of.path)
+	if l.owners[dir] == nil {
+		l.owners[dir] = &owner{}
+	}
+	s.earlier, s.owner = true, l.owners[dir]
 	for _, w := range slices.Backward(windows) {
 		if s.bytes() > room {
 			l.leftOut.Add(1)
 			continue
 		}
-		l.named(of.process, w.Service, w.Version)
+		s.owner.set(w.Service, w.Version)
 		if err := l.readWindow(s, of.path, w); err != nil {
 			l.report(fmt.Errorf("%s: %w", filepath.Join(of.path, w.File), err))
 		}
@@ -233,11 +224,7 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		if !ok || !s.spans.add(&e) {
 			return nil
 		}
-		if p := r.Span.Process; p != nil {
-			s.spans.list[len(s.spans.list)-1].process = s.number(l.process(*p))
-		} else {
-			l.named(of.process, e.Service, "")
-		}
+		s.owner.set(e.Service, "")
 		if s.spans.bytes() > spans { // the memory dropped some too
 			s.spans.dropHalf(math.MaxInt64)
 		}
@@ -252,30 +239,6 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 	slices.Reverse(s.windows)
 	l.spansLeftOut.Add(s.spans.evicted)
 	return s.seal(nil)
-}
-
-// named sets the service of a process, which its windows without a resource refer to.
-func (l *loader) named(p *Process, service, version string) {
-	if service == "" || service == noService() {
-		return
-	}
-	if p.Service == "" {
-		p.Service = service
-		l.owners[p].known.Store(&[2]string{service, version})
-	}
-	if p.Service == service {
-		p.Version = cmp.Or(p.Version, version)
-	}
-}
-
-// number returns the number of an earlier process of a span, 0 if there are too many.
-func (s *Segment) number(p *Process) uint8 {
-	at := slices.Index(s.processes, p)
-	if at < 0 && len(s.processes) < math.MaxUint8 {
-		at = len(s.processes)
-		s.processes = append(s.processes, p)
-	}
-	return uint8(at + 1)
 }
 
 func (l *loader) readWindow(s *Segment, dir string, w *savedWindow) error {

@@ -133,7 +133,7 @@ func (r *Room) Export(p *exporter.Profile) error {
 	limit := r.target * 2
 	if w.kind == exporter.KindCPU {
 		r.profiled = max(r.profiled, w.end)
-		r.profiledBy(w, nil)
+		r.profiledBy(w, false)
 		limit = r.target * 7 / 4
 	}
 	r.open.markSampled(w)
@@ -146,13 +146,12 @@ func (r *Room) Export(p *exporter.Profile) error {
 	return nil
 }
 
-// SetService sets the service of this process. The first one with a name stays.
+// SetService sets the service of this process: see owner.set.
 func (r *Room) SetService(service, version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if of := r.owner.known.Load(); of == nil || of[0] == "" || of[0] == noService() {
+	if r.owner.set(service, version) {
 		r.changed()
-		r.owner.known.Store(&[2]string{service, version})
 	}
 }
 
@@ -313,7 +312,7 @@ func (r *Room) trim() {
 		r.changed()
 		r.sealed = slices.Clone(r.sealed[1:])
 		for _, w := range oldest.windows {
-			if oldest.process == nil {
+			if !oldest.earlier {
 				r.counts.WindowsEvicted++
 			}
 			if w.kind == exporter.KindCPU {

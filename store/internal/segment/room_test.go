@@ -6,7 +6,6 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -217,7 +216,7 @@ func TestTooLarge(t *testing.T) {
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
-	if n := len(r.View().Windows(math.MinInt64, 0)); n != 2 {
+	if n := len(r.View().Windows()); n != 2 {
 		t.Errorf("%d windows, want 2", n)
 	}
 	if c := r.View().Counts; c.WindowsReceived != 2 || c.WindowsRefused != 2 || c.ParseErrors != 1 {
@@ -236,7 +235,7 @@ func TestHeapShare(t *testing.T) {
 		export(t, r, windowOf(n, exporter.KindHeap, profileOf(rows...)))
 	}
 	v := r.View()
-	windows := v.Windows(math.MinInt64, 0)
+	windows := v.Windows()
 	var bytes int64
 	for _, w := range windows {
 		bytes += w.Bytes
@@ -287,6 +286,24 @@ func TestSpanShare(t *testing.T) {
 	}
 	if v.SpansEnded != n || v.SpansEvicted+int64(len(list)) != n {
 		t.Errorf("%d listed, %+v", len(list), v.Counts)
+	}
+}
+
+// The newest errors and the slowest outlive others although the samples of all are due.
+func TestSpanShareWithoutCPU(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for i := range int64(50_000) {
+		e := Ended{ID: ident.Key(i + 1), Name: "GET", Start: i, Duration: second, Err: i == 0, LocalRoot: true}
+		if i == 1 {
+			e.Duration += second
+		}
+		r.End(e)
+	}
+	v := r.View()
+	_, failed := v.Find(1)
+	_, slowest := v.Find(2)
+	if _, last := v.Find(50_000); !failed || !slowest || !last || v.SpansEvicted == 0 {
+		t.Errorf("error %t, slowest %t, last %t, %+v", failed, slowest, last, v.Counts)
 	}
 }
 
@@ -347,7 +364,7 @@ func TestUnseen(t *testing.T) {
 func TestCoverageAfterMany(t *testing.T) {
 	r := NewRoom(8<<20, nil)
 	for n := range 3 * maxServices {
-		r.profiledBy(&window{service: "a", end: length}, &Process{PID: n})
+		r.profiledBy(&window{service: fmt.Sprint(n), end: length}, true)
 	}
 	export(t, r, windowOf(0, exporter.KindCPU, profileOf(row{"f", 1, nil})))
 	s := Span{Ended: Ended{Service: "a", Duration: second}}
@@ -384,7 +401,7 @@ func TestFirstService(t *testing.T) {
 		export(t, r, exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, int64(n)*length), Duration: time.Duration(length)}, profileOf(row{"f", 1, nil})))
 	}
 	v := r.View()
-	for _, w := range v.Windows(0, 0) {
+	for _, w := range v.Windows() {
 		if w.Service != "a" {
 			t.Errorf("a window of %q", w.Service)
 		}

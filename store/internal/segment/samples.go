@@ -202,46 +202,24 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	return list, nil
 }
 
-// KindTotal is the samples of a kind that a query selects.
-type KindTotal struct {
-	Kind    exporter.Kind
-	Samples int64
-	Windows int // with any of them
-}
-
-// Kinds returns the samples of each kind that a query selects, by name.
-func (v *View) Kinds(ctx context.Context, q *Query) (totals []KindTotal, err error) {
+// Kinds returns the samples of each kind that a query selects.
+func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, error) {
 	all := *q
 	all.Kind = ""
 	windows, err := v.find(ctx, &all)
-	if err != nil {
-		return nil, err
-	}
+	totals := make(map[exporter.Kind]int64)
 	for i := range windows {
-		f := &windows[i]
-		samples := int64(0)
-		if f.matches {
+		if f := &windows[i]; f.matches {
 			for _, sums := range f.byLabels() {
-				samples += sums[0]
+				totals[f.kind] += sums[0]
 			}
 		}
-		if samples == 0 {
-			continue
-		}
-		at := slices.IndexFunc(totals, func(t KindTotal) bool { return t.Kind == f.kind })
-		if at < 0 {
-			at = len(totals)
-			totals = append(totals, KindTotal{Kind: f.kind})
-		}
-		totals[at].Samples += samples
-		totals[at].Windows++
 	}
-	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
-	return totals, nil
+	return totals, err
 }
 
-// newest returns the latest window with matches of each service. This process is newer
-// than all earlier ones.
+// newest returns the latest window with matches of each service. Segments of earlier processes
+// are in the order of these: a clock may be set back.
 func newest(windows []found) map[string]*window {
 	latest := make(map[string]*found)
 	for i := range windows {
@@ -249,7 +227,7 @@ func newest(windows []found) map[string]*window {
 		if !f.matches {
 			continue
 		}
-		if l := latest[f.name()]; l == nil || l.of.process != f.of.process || f.end >= l.end {
+		if l := latest[f.name()]; l == nil || l.of.earlier && l.of != f.of || f.end >= l.end {
 			latest[f.name()] = f
 		}
 	}

@@ -7,13 +7,14 @@
 //
 // intake.go takes spans, room.go adds them and profiles to the open segment. kept.go chooses
 // what outlives its segment. segment.go, code.go, groups.go and window.go are a segment.
-// spans.go has its spans, index.go its sums by id. samples.go and sum.go sum rows, matcher.go
-// selects them. list.go lists spans and tree.go what is above and below, both in a View, which
+// spans.go has its spans, index.go its sums by id and the ranks of spans. samples.go and
+// sum.go sum rows, matcher.go selects them. list.go lists spans and tree.go what is above and below, both in a View, which
 // view.go opens. disk.go writes, directory.go finds and restore.go reads files.
 package segment
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -34,13 +35,11 @@ type Segment struct {
 	groups  groups
 	windows []*window
 	spans   spans
-	// process is the earlier process of a segment that was read from files, nil for this one.
-	process *Process
-	// processes are the processes of the spans in the kept segment.
-	processes []*Process
+	// earlier is set for a segment that was read from the files of an earlier process.
+	earlier bool
 	// index has the sums by id of a sealed segment.
 	index *index
-	// owner has the service of this process.
+	// owner has the service of the process.
 	owner *owner
 	// rows is the memory of the windows.
 	rows int64
@@ -48,39 +47,16 @@ type Segment struct {
 	from, until int64
 }
 
-// Process is an earlier process, which left files.
-type Process struct {
-	Started          int64 // in nanoseconds since 1970
-	PID              int
-	Service, Version string // "" if unknown
-}
-
-// processOf returns the process of a span.
-func (s *Segment) processOf(r *record) *Process {
-	if r.process > 0 {
-		return s.processes[r.process-1]
-	}
-	return s.process
-}
-
 // own returns how many of the listed spans are of this process.
-func (s *Segment) own() (n int) {
-	switch {
-	case s.process != nil:
+func (s *Segment) own() int {
+	if s.earlier {
 		return 0
-	case len(s.processes) == 0:
-		return s.spans.listed
 	}
-	for i := range s.spans.list {
-		if e := &s.spans.list[i]; !e.child && e.process == 0 {
-			n++
-		}
-	}
-	return n
+	return s.spans.listed - s.spans.earlier
 }
 
 func newSegment() *Segment {
-	return &Segment{texts: newTexts(), code: newCode(), spans: newSpans()}
+	return &Segment{texts: newTexts(), code: newCode(), groups: groups{sets: newTable[link[label]]()}, spans: newSpans()}
 }
 
 // bytes returns the memory of the segment.
@@ -145,6 +121,9 @@ type table[V comparable] struct {
 	index map[V]uint32
 }
 
+// newTable returns a table in which no value has the number 0.
+func newTable[V comparable]() table[V] { return table[V]{list: make([]V, 1)} }
+
 // add returns the number of a value.
 func (t *table[V]) add(v V) uint32 {
 	n, ok := t.index[v]
@@ -180,15 +159,11 @@ type texts struct {
 	content int64
 }
 
-func newTexts() texts {
-	var t texts
-	t.add("")
-	return t
-}
+func newTexts() texts { return texts{table: newTable[string]()} }
 
 // add returns the number of a text. It keeps a copy, because s may be part of a whole file.
 func (t *texts) add(s string) uint32 {
-	if s == "" && len(t.list) > 0 {
+	if s == "" {
 		return 0
 	}
 	if n, ok := t.index[s]; ok {
@@ -200,31 +175,31 @@ func (t *texts) add(s string) uint32 {
 
 func (t *texts) bytes() int64 { return t.content + t.table.bytes() }
 
-// keys numbers binary keys.
-type keys struct {
-	index map[string]uint32 // nil once the segment is sealed
-	key   []byte            // the last one
-	size  int64             // memory of all
+// link is the first value of a list. The list without it has a lower number, 0 for none.
+type link[V comparable] struct {
+	rest  uint32
+	value V
 }
 
-// number returns the number of the last key: next if it is new.
-func (k *keys) number(next int) (n uint32, isNew bool) {
-	n, ok := k.index[string(k.key)]
-	if !ok {
-		if k.index == nil {
-			k.index = make(map[string]uint32)
+// all returns the values of a list.
+func all[V comparable](t *table[link[V]], list uint32) iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for ; list != 0 && yield(t.list[list].value); list = t.list[list].rest {
 		}
-		n = uint32(next)
-		k.index[string(k.key)] = n
-		k.size += memory.Alloc(int64(len(k.key)))
 	}
-	return n, !ok
 }
-
-func (k *keys) bytes() int64 { return k.size + memory.Map(len(k.index), memory.String+4) }
 
 // owner is the service of a process, which is unknown until its first span ends.
 type owner struct{ known atomic.Pointer[[2]string] }
+
+// set sets the service and its version. The first one with a name stays.
+func (o *owner) set(service, version string) (changed bool) {
+	of := o.known.Load()
+	if changed = of == nil || of[0] == "" || of[0] == noService(); changed {
+		o.known.Store(&[2]string{service, version})
+	}
+	return changed
+}
 
 // noService is the service of a program without a name, as the SDK calls it.
 var noService = sync.OnceValue(func() string { return ident.Service(resource.Default()) })
@@ -267,17 +242,17 @@ type profiled struct {
 
 type serviceKey struct {
 	service string
-	process *Process
+	earlier bool
 }
 
-// profiledBy enters a CPU window of a process.
-func (r *Room) profiledBy(w *window, process *Process) {
-	key := serviceKey{w.service, process}
+// profiledBy enters a CPU window.
+func (r *Room) profiledBy(w *window, earlier bool) {
+	key := serviceKey{w.service, earlier}
 	p, ok := r.profiles[key]
 	switch {
-	case !ok && (process != nil && len(r.profiles) >= maxServices || len(r.profiles) == 2*maxServices):
+	case !ok && (earlier && len(r.profiles) >= maxServices || len(r.profiles) == 2*maxServices):
 		return
-	case !ok, process == nil && w.end < p.until-maxOvertaken: // the clock was set back
+	case !ok, !earlier && w.end < p.until-maxOvertaken: // the clock was set back
 		p.until = w.end
 	}
 	p.until = max(p.until, w.end)
@@ -298,7 +273,7 @@ func (r *Room) profiledBy(w *window, process *Process) {
 // Coverage returns how much of a span's time was profiled, as far as profiles have arrived.
 // complete is set if they have arrived for all of it. known is false without any profile.
 func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
-	p, known := v.profiled(serviceKey{s.Service, s.Process})
+	p, known := v.profiled(serviceKey{s.Service, s.Earlier})
 	if !known {
 		return Whole, false, false
 	}
@@ -307,7 +282,7 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 	if end <= start {
 		return Whole, complete, true
 	}
-	if start < p.since || s.Process == nil && !s.kept && start < v.Dropped[s.Service] && v.Unended+v.Lost > 0 {
+	if start < p.since || !s.Earlier && !s.kept && start < v.Dropped[s.Service] && v.Unended+v.Lost > 0 {
 		return Evicted, complete, true
 	}
 	covered := int64(0)
@@ -324,11 +299,11 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 }
 
 // profiled returns when a service was profiled. Without windows of its own, it is the service
-// with the latest window of the process.
+// with the latest window.
 func (v *View) profiled(of serviceKey) (p profiled, known bool) {
 	p, known = v.profiles[of]
 	for key, other := range v.profiles {
-		if _, own := v.profiles[of]; !own && key.process == of.process && (!known || other.until > p.until) {
+		if _, own := v.profiles[of]; !own && key.earlier == of.earlier && (!known || other.until > p.until) {
 			p, known = other, true
 		}
 	}

@@ -6,6 +6,7 @@ package segment
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -16,17 +17,18 @@ import (
 // Ended is a span that has ended, as the intake delivers it. In files Trace and Attributes
 // have another form.
 type Ended struct {
-	ID         ident.Key     `json:"id"`
-	Parent     ident.Key     `json:"parent,omitzero"`
-	Trace      trace.TraceID `json:"-"`
-	Name       string        `json:"name,omitempty"`
-	Service    string        `json:"service,omitempty"`
-	Status     string        `json:"status,omitempty"` // the description, "" unless Err
-	Attributes string        `json:"-"`                // as package attributes encodes them
-	Start      int64         `json:"start"`            // in nanoseconds since 1970
-	Duration   int64         `json:"duration"`
-	Err        bool          `json:"err,omitempty"`
-	LocalRoot  bool          `json:"localRoot,omitempty"`
+	ID         ident.Key      `json:"id"`
+	Parent     ident.Key      `json:"parent,omitzero"`
+	Trace      trace.TraceID  `json:"-"`
+	Name       string         `json:"name,omitempty"`
+	Service    string         `json:"service,omitempty"`
+	Status     string         `json:"status,omitempty"` // the description, "" unless Err
+	Attributes string         `json:"-"`                // as package attributes encodes them
+	Start      int64          `json:"start"`            // in nanoseconds since 1970
+	Duration   int64          `json:"duration"`
+	Kind       trace.SpanKind `json:"kind,omitempty"`
+	Err        bool           `json:"err,omitempty"`
+	LocalRoot  bool           `json:"localRoot,omitempty"`
 	// Child is a span without a profile of its own. It is listed with its root only.
 	Child bool `json:"child,omitempty"`
 	// Unlisted spans only count by name.
@@ -49,7 +51,8 @@ type record struct {
 	// texts of the spans
 	name, service, status, attributes uint32
 	err, localRoot, child             bool
-	process                           uint8 // 1 more than its place in the processes of the segment, 0 for none
+	earlier                           bool  // in the kept segment
+	kind                              uint8 // a trace.SpanKind
 }
 
 func (r *record) end() int64 { return r.start + r.duration }
@@ -95,26 +98,28 @@ type spans struct {
 	places   map[nameKey]int
 	children map[trace.TraceID]uint8
 	names    int64 // memory of the names in totals
-	// slowest has the slowest spans of the first names in totals, nil once the segment is
-	// sealed.
+	// slowest is of the first names in totals, nil once the segment is sealed.
 	slowest []slowest
 	// evicted is the number of records that were dropped, listed the number of records
-	// that are no children.
-	evicted int64
-	listed  int
+	// that are no children. earlier is the number of these that have it set.
+	evicted         int64
+	listed, earlier int
 	// nested is set if spans with a profile were below others.
 	nested bool
 }
 
 type nameKey struct{ service, name string }
 
-// slowest are the slowest spans of a name in each latency band.
-type slowest [10][3]ranked
+// slowest are the slowest spans of a name in each latency band. The last list has the newest
+// errors by their end.
+type slowest [11][firstRanks]ranked
 
-func (s *slowest) enter(r ranked) {
-	of := &s[band(r.value)]
+const newestErrors = len(slowest{}) - 1
+
+func (s *slowest) enter(list int, r ranked) {
+	of := &s[list]
 	for i := range of {
-		if r.value > of[i].value {
+		if r.value >= of[i].value { // of equal ones the newest
 			of[i], r = r, of[i]
 		}
 	}
@@ -142,9 +147,9 @@ func (s *spans) add(e *Ended) bool {
 	s.marks = append(s.marks, m)
 	s.list = append(s.list, record{
 		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
-		name: s.texts.add(ident.Cut(e.Name)), service: s.texts.add(ident.Cut(e.Service)),
-		status: s.texts.add(ident.Cut(e.Status)), attributes: s.texts.add(e.Attributes),
-		err: e.Err, localRoot: e.LocalRoot, child: e.Child,
+		name: s.texts.add(e.Name), service: s.texts.add(e.Service),
+		status: s.texts.add(e.Status), attributes: s.texts.add(e.Attributes),
+		err: e.Err, localRoot: e.LocalRoot, child: e.Child, kind: uint8(e.Kind),
 	})
 	return true
 }
@@ -158,7 +163,7 @@ type mark struct {
 // count adds a span to the total of its name, and returns its place. Spans that sampling
 // leaves out count too.
 func (s *spans) count(e *Ended) (at int) {
-	key := nameKey{ident.Cut(e.Service), ident.Cut(e.Name)}
+	key := nameKey{e.Service, e.Name}
 	at, ok := s.places[key]
 	if !ok && (len(s.places) >= maxNames || s.names >= maxNameBytes) {
 		key.name = otherName
@@ -168,8 +173,7 @@ func (s *spans) count(e *Ended) (at int) {
 		if s.places == nil {
 			s.places = make(map[nameKey]int)
 		}
-		at = len(s.totals)
-		key = nameKey{ident.CutClone(key.service), ident.CutClone(key.name)}
+		at, key.name = len(s.totals), strings.Clone(key.name) // which may be the start of a long one
 		s.places[key] = at
 		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
 		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))
@@ -178,7 +182,10 @@ func (s *spans) count(e *Ended) (at int) {
 		s.slowest = append(s.slowest, slowest{})
 	}
 	if at < len(s.slowest) && !e.Unlisted {
-		s.slowest[at].enter(ranked{e.ID, e.Duration})
+		s.slowest[at].enter(band(e.Duration), ranked{e.ID, e.Duration})
+		if e.Err {
+			s.slowest[at].enter(newestErrors, ranked{e.ID, e.End()})
+		}
 	}
 	t := &s.totals[at]
 	t.Spans++
@@ -193,10 +200,13 @@ func (s *spans) count(e *Ended) (at int) {
 // class returns how long a record stays if there is no room: the higher, the longer.
 func (s *spans) class(i int, profiled int64) uint8 {
 	r, m := &s.list[i], s.marks[i]
+	has := func(list int, value int64) bool {
+		return m.name >= 0 && int(m.name) < len(s.slowest) && slices.Contains(s.slowest[m.name][list][:], ranked{r.id, value})
+	}
 	switch {
+	case has(band(r.duration), r.duration), r.err && has(newestErrors, r.end()): // few of each name
+		return 4
 	case r.end() > profiled: // its samples are due
-		return 3
-	case m.name >= 0 && int(m.name) < len(s.slowest) && r.duration >= s.slowest[m.name][band(r.duration)][2].value:
 		return 3
 	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
 		return 3
@@ -209,15 +219,15 @@ func (s *spans) class(i int, profiled int64) uint8 {
 }
 
 // dropHalf drops half of the records, of each class the oldest. Spans without samples, error
-// or rank are dropped first, but not before their samples are due. It returns the ids with
-// samples.
+// or rank are dropped first, spans with samples due later. The slowest and the newest errors of
+// each name stay longest. It returns the ids with samples.
 func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 	classes := make([]uint8, len(s.list))
 	for i := range classes {
 		classes[i] = s.class(i, profiled)
 	}
 	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
-	for class := range uint8(4) {
+	for class := range uint8(5) {
 		for i := 0; i < len(classes) && left > 0; i++ {
 			if classes[i] == class {
 				drop[i] = true
@@ -265,7 +275,7 @@ func (s *spans) ended(r *record) Ended {
 	return Ended{
 		ID: r.id, Parent: r.parent, Trace: r.trace, Start: r.start, Duration: r.duration,
 		Name: s.texts.list[r.name], Service: s.texts.list[r.service], Status: s.texts.list[r.status], Attributes: s.texts.list[r.attributes],
-		Err: r.err, LocalRoot: r.localRoot, Child: r.child,
+		Err: r.err, LocalRoot: r.localRoot, Child: r.child, Kind: trace.SpanKind(r.kind),
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
+// fewGroups is the most groups that are summed without a list of all stacks of a segment.
+const fewGroups = 64
+
 // adder sums the rows of windows.
 type adder struct {
 	answer *Answer
@@ -51,7 +54,7 @@ func (b *adder) add(f *found, column int) {
 		if a.code != f.of {
 			b.copier = newCopier(a.code, f.of)
 		}
-		if !f.few() {
+		if of := f.match.groups; of == nil || len(of) > fewGroups {
 			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
 			b.seen = make([]bool, len(f.of.groups.ids))
 		}
@@ -211,25 +214,24 @@ type found struct {
 	matches bool
 }
 
-// rows returns the rows that match.
+// rows returns the rows that match. They are in the order of groups.
 func (f *found) rows() iter.Seq[int] {
-	m := f.match
 	return func(yield func(int) bool) {
-		for _, g := range m.few { // rows are in the order of groups
-			n := int(g)
-			for row := sort.Search(f.len(), func(i int) bool { return f.groups.At(i) >= n }); row < f.len() && f.groups.At(row) == n; row++ {
-				if !yield(row) {
+		groups, last, is := f.match.groups, -1, false
+		for row := 0; row < f.len(); row++ {
+			switch g := f.groups.At(row); {
+			case g == last:
+			case groups == nil:
+				last, is = g, f.match.labelled(f.of.groups.labelling(uint32(g)))
+			default:
+				var i int
+				i, is = slices.BinarySearch(groups, uint32(g))
+				if groups, last = groups[i:], g; len(groups) == 0 {
 					return
 				}
-			}
-		}
-		if m.few != nil {
-			return
-		}
-		last, is := -1, false
-		for row := range f.len() {
-			if g := f.groups.At(row); g != last {
-				last, is = g, (m.all == nil || m.all[g]) && (m.labels == nil || m.labels[f.of.groups.labelling(uint32(g))])
+				if !is { // to the next group that matches, or after it
+					row += sort.Search(f.len()-row, func(i int) bool { return f.groups.At(row+i) >= int(groups[0]) }) - 1
+				}
 			}
 			if is && !yield(row) {
 				return
@@ -240,7 +242,7 @@ func (f *found) rows() iter.Seq[int] {
 
 // some reports whether any row matches.
 func (f *found) some() bool {
-	if !f.match.onIDs() && f.countColumn >= 0 {
+	if f.match.groups == nil && f.countColumn >= 0 {
 		for range f.byLabels() {
 			return true
 		}
@@ -257,7 +259,7 @@ func (f *found) some() bool {
 func (f *found) byLabels() iter.Seq2[uint32, []int64] {
 	return func(yield func(uint32, []int64) bool) {
 		n := 1 + len(f.types)
-		if f.match.onIDs() || f.countColumn < 0 {
+		if f.match.groups != nil || f.countColumn < 0 {
 			labellings, sums := f.of.sumLabels(f.window, f.rows())
 			for i, l := range labellings {
 				if !yield(l, sums[i*n:][:n]) {
@@ -270,20 +272,9 @@ func (f *found) byLabels() iter.Seq2[uint32, []int64] {
 		for i := range f.labellings.Len() {
 			copy(sums[1:], f.tuples[f.sums.At(i)*len(f.types):])
 			sums[0] = sums[1+f.countColumn]
-			if l := uint32(f.labellings.At(i)); f.match.labels[l] && !yield(l, sums) {
+			if l := uint32(f.labellings.At(i)); f.match.labelled(l) && !yield(l, sums) {
 				return
 			}
 		}
 	}
-}
-
-// few reports whether only few rows match.
-func (f *found) few() bool {
-	n := 0
-	for range f.rows() {
-		if n++; n > 64 || f.match.few == nil {
-			return false
-		}
-	}
-	return true
 }

@@ -59,15 +59,6 @@ func (v *View) Above(id ident.Key, visit func(id ident.Key) bool) {
 	}
 }
 
-// NameOf returns the name and the service of a span with a record.
-func (v *View) NameOf(id ident.Key) (name, service string) {
-	r, ok := v.records()[id]
-	if !ok {
-		return "", ""
-	}
-	return r.in.spans.texts.list[r.name], r.in.spans.texts.list[r.service]
-}
-
 // ownerOf returns the nearest span with a profile above a child, 0 if there is none.
 func (v *View) ownerOf(child ident.Key) (owner ident.Key) {
 	v.Above(child, func(id ident.Key) bool {
@@ -86,48 +77,32 @@ func (v *View) Inclusive() map[ident.Key]int64 {
 		if !v.Nested() {
 			return
 		}
-		for id, r := range v.records() {
-			if r.child || r.localRoot {
-				continue
-			}
-			sums, _ := v.sumsOf(r.record)
-			if sums.CPU == 0 {
-				continue
-			}
+		add := func(id ident.Key, cpu int64) {
 			v.Above(id, func(above ident.Key) bool {
-				v.below[above] += sums.CPU
+				v.below[above] += cpu
 				return true
 			})
 		}
+		for id, r := range v.records() {
+			if !r.child && !r.localRoot {
+				sums, _ := v.sumsOf(r.record)
+				add(id, sums.CPU)
+			}
+		}
 		for _, s := range v.all() {
-			for _, e := range s.index.extras {
-				if r, ok := v.places[e.id]; ok && !e.own && !r.child && e.CPU != 0 {
-					v.countOnce(e, s)
-				}
+			for _, e := range s.index.extras { // rows of a span with the profile_id of one above count once
+				_, span := s.idsIn(e.group)
+				v.Above(span, func(above ident.Key) bool {
+					if above == e.id && !v.places[span].child {
+						v.below[e.id] -= e.CPU
+						add(e.id, -e.CPU)
+					}
+					return above != e.id
+				})
 			}
 		}
 	})
 	return v.below
-}
-
-// countOnce subtracts rows that count for two spans from the spans above the span that is
-// their profile_id.
-func (v *View) countOnce(e idSums, s *Segment) {
-	above := []ident.Key{}
-	v.Above(e.id, func(id ident.Key) bool {
-		above = append(above, id)
-		return true
-	})
-	_, span := s.idsIn(e.group)
-	v.Above(span, func(id ident.Key) bool {
-		if id == e.id {
-			above = append(above, id)
-		}
-		return id != e.id
-	})
-	for _, id := range above {
-		v.below[id] -= e.CPU
-	}
 }
 
 // Children returns the children without a profile of their own of some spans, in the order

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -72,7 +71,7 @@ func (r *Room) held() (own, earlier Held) {
 		earlier.Spans += s.spans.listed - n
 		switch {
 		case s == r.kept: // its windows are parts
-		case s.process == nil:
+		case !s.earlier:
 			own.Windows += len(s.windows)
 		default:
 			earlier.Windows += len(s.windows)
@@ -136,29 +135,22 @@ func (r *Room) Changed() {
 // all returns the segments with the kept one.
 func (v *View) all() []*Segment { return v.whole }
 
-// Window describes a profile that is held.
+// Window describes a profile that is held: see store.WindowInfo.
 type Window struct {
-	Kind             exporter.Kind
-	Service, Version string
-	Start, End       time.Time
-	// Samples is the number of samples, Bytes the memory of the rows.
-	Samples, Bytes int64
-	Kernel         bool     // set if a mapping is the kernel's
-	Process        *Process // nil for this process
+	Kind                    exporter.Kind
+	Service, ServiceVersion string
+	Start                   time.Time
+	Duration                time.Duration
+	Samples, Bytes          int64 // Bytes is the memory of the rows
+	Kernel                  bool  // a mapping is the kernel's
+	Earlier                 bool  // of an earlier process
 }
 
-// Windows returns the profiles held that overlap a time, as in a Query. They are in the order
-// of arrival in each segment.
-func (v *View) Windows(from, until int64) (list []Window) {
+// Windows returns the profiles held, in the order of arrival in each segment.
+func (v *View) Windows() (list []Window) {
 	for _, s := range v.segments {
 		for _, w := range s.windows {
-			if !w.overlaps(from, cmp.Or(until, math.MaxInt64)) {
-				continue
-			}
-			list = append(list, Window{
-				Kind: w.kind, Service: w.name(), Version: w.release(), Start: time.Unix(0, w.start), End: time.Unix(0, w.end),
-				Samples: w.samples, Bytes: w.size, Kernel: w.kernel, Process: s.process,
-			})
+			list = append(list, Window{w.kind, w.name(), w.release(), time.Unix(0, w.start), time.Duration(w.end - w.start), w.samples, w.size, w.kernel, s.earlier})
 		}
 	}
 	return list
@@ -212,7 +204,7 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 			}
 		}
 		n := len(s.groups.labellings.list)
-		labels, all, sums := make([]string, n), &match{labels: slices.Repeat([]bool{true}, n)}, make(map[string][]Sums) // by service
+		labels, sums := make([]string, n), make(map[string][]Sums) // by service
 		for l, of := range s.groups.labellings.list {
 			labels[l] = s.value(of.set, labelkey.SpanName)
 		}
@@ -226,15 +218,14 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 				to = make([]Sums, n)
 				sums[w.name()] = to
 			}
-			f := found{window: w, of: s, match: all}
+			f := found{window: w, of: s, match: &match{}}
 			for l, of := range f.byLabels() {
 				to[l].Add(Sums{CPU: w.cpuIn(of[1:]), Samples: of[0]})
 				unknown[l] = unknown[l] || s.groups.labellings.list[l].form != none && !ended[nameKey{w.name(), labels[l]}]
 			}
 		}
 		names := v.recorded(s, unknown)
-		m := &match{}
-		m.only(append([]uint32{}, slices.Sorted(maps.Keys(names))...), len(s.groups.ids))
+		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(names))...)}
 		for _, w := range s.windows {
 			if w.kind != exporter.KindCPU || len(names) == 0 {
 				continue

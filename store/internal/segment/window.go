@@ -166,7 +166,7 @@ func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int6
 	}
 	rows := make([]rowOrder, len(parsed.Sample))
 	var scratch []label
-	t := &tuples{n: len(w.types)}
+	t := newTuples(w)
 	values := make([]int64, len(factors))
 	for i, sm := range parsed.Sample {
 		for k, factor := range factors {
@@ -251,19 +251,23 @@ func (s *Segment) sumLabels(w *window, rows iter.Seq[int]) (labellings []uint32,
 
 // tuples numbers the different values of the rows of a window: few in a CPU profile.
 type tuples struct {
-	list []int64
-	n    int // numbers per tuple
-	keys keys
+	list  []int64
+	n     int // numbers per tuple
+	index map[string]uint32
+	key   []byte
 }
 
+func newTuples(w *window) *tuples { return &tuples{n: len(w.types), index: make(map[string]uint32)} }
+
 func (t *tuples) add(values []int64) uint32 {
-	t.keys.key = t.keys.key[:0]
+	t.key = t.key[:0]
 	for _, v := range values {
-		t.keys.key = binary.LittleEndian.AppendUint64(t.keys.key, uint64(v))
+		t.key = binary.LittleEndian.AppendUint64(t.key, uint64(v))
 	}
-	i, isNew := t.keys.number(len(t.keys.index))
-	if isNew {
-		t.list = append(t.list, values...)
+	i, ok := t.index[string(t.key)]
+	if !ok {
+		i = uint32(len(t.index))
+		t.index[string(t.key)], t.list = i, append(t.list, values...)
 	}
 	return i
 }

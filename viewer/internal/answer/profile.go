@@ -190,8 +190,8 @@ func (r *Reader) note(q Query, a *Profile) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	if p := span.Earlier; p != nil {
-		notes = append(notes, "this span is of "+processText(p))
+	if span.Earlier {
+		notes = append(notes, "this span is of an earlier process")
 	}
 	if q.App != "" && q.App != q.service && q.App != span.Service && !slices.ContainsFunc(r.nameTotals(), func(t store.NameTotal) bool { return t.Service == q.App }) {
 		// spanprof.WithAppName may have put any name into the URL.

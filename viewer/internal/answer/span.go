@@ -6,16 +6,21 @@ package answer
 import (
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Span is a span in an answer.
 type Span struct {
 	store.Span
+	// Kind is "client", "server" and so on, if spans of the name have several in the list.
+	Kind string `json:"kind,omitempty"`
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
@@ -41,6 +46,32 @@ func (r *Reader) newSpan(s store.Span) Span {
 		q.Type = r.cpuType()
 	}
 	return Span{Span: s, Coverage: s.Coverage.String(), AfterEnd: newAfterEnd(s), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
+}
+
+// nameKinds sets Kind in a list where spans of a name have different kinds.
+func nameKinds(list []Span, of []store.Span) {
+	kinds := make(map[sums.Name]trace.SpanKind) // of a name, -1 for several
+	for i := range of {
+		name := sums.Name{Service: of[i].Service, Name: of[i].Name}
+		if known, kind := kinds[name], of[i].Kind; known == 0 {
+			kinds[name] = kind
+		} else if kind != 0 && kind != known {
+			kinds[name] = -1
+		}
+	}
+	for i := range of {
+		if kinds[sums.Name{Service: of[i].Service, Name: of[i].Name}] < 0 && of[i].Kind != 0 {
+			list[i].Kind = of[i].Kind.String()
+		}
+	}
+}
+
+// kind returns what stands behind the name of a span with a kind.
+func (s *Span) kind() string {
+	if s.Kind == "" {
+		return ""
+	}
+	return " [" + s.Kind + "]"
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id
@@ -120,19 +151,4 @@ func (r *Reader) withTimes(s Span) Span {
 		s.CPUTimes = append(s.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
 	}
 	return s
-}
-
-// processText describes an earlier process in a line.
-func processText(p *store.Process) string {
-	if p.Started.IsZero() {
-		return "one of the earlier processes that are too many to tell apart"
-	}
-	text := "an earlier process, started " + p.Started.UTC().Format("2006-01-02 15:04:05 MST")
-	if p.PID != 0 {
-		text += fmt.Sprintf(", pid %d", p.PID)
-	}
-	if p.Version != "" {
-		text += ", version " + termtext.Clip(termtext.OneLine(p.Version), 40)
-	}
-	return text
 }

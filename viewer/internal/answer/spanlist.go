@@ -112,6 +112,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
+	nameKinds(list.Spans, spans)
 	if len(spans) == 0 {
 		list.Empty = r.emptyList()
 	}
@@ -234,9 +235,9 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 
 // marks returns what stands behind the name of a span in a list.
 func (s *Span) marks() string {
-	mark := ""
+	mark := s.kind()
 	if s.Err {
-		mark = " [error]"
+		mark += " [error]"
 	}
 	switch {
 	case s.Running:
@@ -251,7 +252,7 @@ func (s *Span) marks() string {
 	if s.AfterEnd != nil {
 		mark += fmt.Sprintf(" [+%s after its end]", nanoseconds(s.AfterEnd.CPUNs))
 	}
-	if s.Earlier != nil {
+	if s.Earlier {
 		mark += " [earlier process]"
 	}
 	return mark

@@ -80,8 +80,8 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	}
 	for _, s := range a.Trace {
 		if s.ProfileID != a.Span.ProfileID {
-			text := fmt.Sprintf("%s  wall %s  cpu %s  %s", s.ProfileID, s.wall(), duration(s.CPU), s.title())
-			line("trace", termtext.Clip(text, termtext.Columns-len(indent)-9))
+			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), duration(s.CPU))
+			line("trace", text+termtext.Clip(s.title(), termtext.Columns-len(indent)-9-utf8.RuneCountInString(text+s.kind()))+s.kind())
 		}
 	}
 	if a.TraceOmitted > 0 {

@@ -152,6 +152,7 @@ func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
 	for _, s := range all {
 		spans = append(spans, r.withTimes(r.newSpan(s)))
 	}
+	nameKinds(spans, all)
 	return spans, max(0, omitted)
 }
 

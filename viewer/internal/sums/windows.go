@@ -28,7 +28,7 @@ func In(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (
 	return list
 }
 
-// Windows is the sum of the windows of one kind, service, version and process.
+// Windows is the sum of the windows of one kind, service and version.
 type Windows struct {
 	Kind    string    `json:"kind"`
 	Service string    `json:"service"`
@@ -38,8 +38,7 @@ type Windows struct {
 	Bytes   int64     `json:"bytes"`
 	From    time.Time `json:"from"`
 	Until   time.Time `json:"until"`
-	// Process left the windows in a directory, nil for this process.
-	Process *store.Process `json:"earlier,omitempty"`
+	Earlier bool      `json:"earlier,omitempty"` // of an earlier process
 }
 
 // ByKind sums windows, in the order of the first of each sum.
@@ -47,11 +46,11 @@ func ByKind(windows []store.WindowInfo) []Windows {
 	list := []Windows{}
 	for _, w := range windows {
 		i := slices.IndexFunc(list, func(k Windows) bool {
-			return Same(k.Process, w.Earlier) && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
+			return k.Earlier == w.Earlier && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
 		})
 		if i < 0 {
 			i = len(list)
-			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Process: w.Earlier, From: w.Start})
+			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Earlier: w.Earlier, From: w.Start})
 		}
 		k := &list[i]
 		k.Count++
@@ -62,9 +61,4 @@ func ByKind(windows []store.WindowInfo) []Windows {
 		}
 	}
 	return list
-}
-
-// Same reports whether two processes are one; nil is this process.
-func Same(a, b *store.Process) bool {
-	return a == b || a != nil && b != nil && a.Started.Equal(b.Started) && a.PID == b.PID
 }
