@@ -34,7 +34,7 @@ export function logView() {
       stats.cpuNs > 0 && ['CPU time in spans', `${(100 * stats.cpuLabelledNs / stats.cpuNs).toFixed(1)} %`],
       status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
-    kinds.replaceChildren(...held.map((k) => h('tr', null, h('td', null, k.kind, k.earlier && ' ', k.earlier && earlierTag(k.earlier)), h('td', null, [k.service, k.version].filter(Boolean).join(' ')),
+    kinds.replaceChildren(...held.map((k) => h('tr', null, h('td', null, k.kind, k.earlier && ' ', k.earlier && earlierTag()), h('td', null, [k.service, k.version].filter(Boolean).join(' ')),
       [k.windows, k.samples, value(k.bytes, 'bytes')].map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), [k.from, k.until].map((at) => h('td', null, clock(at))))));
   }
   return { element, list: element, update, address: () => './log?format=json' };

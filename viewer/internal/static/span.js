@@ -28,7 +28,7 @@ function spanHeading(data) {
     h('h1', null, h('span', { class: 'clamp', title: spanTitle(s) }, spanTitle(s)),
       s.err && h('span', { class: 'tag err' }, 'error'),
       s.manual && h('span', { class: 'tag' }, 'manual'),
-      s.earlier && earlierTag(s.earlier),
+      s.earlier && earlierTag(),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival())),
     answerBar(data),
     s.err && s.status && h('p', { class: 'status' }, h('span', { class: 'clamp', title: s.status }, s.status)),
@@ -142,7 +142,7 @@ export function spanRow(s, { many, ranged, toggle, attributes, now, most }) {
       s.kind && h('span', { class: 'tag kind', title: 'Spans of several kinds have this name' }, s.kind),
       s.err && h('span', { class: 'tag err', title: s.status }, 'error'),
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
-      s.earlier && earlierTag(s.earlier),
+      s.earlier && earlierTag(),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
       s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
       many && h('span', { class: 'muted service' }, s.service));
