@@ -45,8 +45,6 @@ type fault struct {
 
 var faults = []fault{
 	{name: "503", answer: status(503, "starting"), doubtful: true, reported: "503 Service Unavailable: starting"},
-	{name: "502", answer: status(502, ""), doubtful: true, reported: "502"},
-	{name: "504", answer: status(504, ""), doubtful: true, reported: "504"},
 	{name: "429 with Retry-After", answer: status(429, "slow down", "Retry-After", "100"), pause: 100 * time.Second, reported: "slow down"},
 	{name: "500 of a start", answer: status(500, "failed to make a GRPC request: rpc error: code = Unavailable"), doubtful: true, reported: "code = Unavailable"},
 	{name: "500", answer: status(500, "bug"), rejected: true, retries: 4, reported: "500 Internal Server Error: bug"},
@@ -56,9 +54,6 @@ var faults = []fault{
 		http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusTemporaryRedirect)
 	}, rejected: true, reported: "to https://elsewhere.invalid/: redirects are not followed"},
 	{name: "101", answer: switching, http1: true, rejected: true, reported: "answers 101 Switching Protocols"},
-	{name: "400 with a Status", answer: status(400, "\x08\x03\x12\x0cno\x1b profiles", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: no profiles\n"},
-	{name: "503 with a Status", answer: status(503, "\x08\x0e\x12\x08starting", "Content-Type", "application/x-protobuf"), doubtful: true, reported: "503 Service Unavailable: starting\n"},
-	{name: "400 that is no Status", answer: status(400, "plain", "Content-Type", "application/x-protobuf"), rejected: true, reported: "400 Bad Request: plain"},
 	{name: "login page", answer: status(200, "<html>\n<title>Log in</title>", "Content-Type", "text/html; charset=utf-8"), rejected: true, reported: "not as OTLP does: is the endpoint right? The answer is text/html: <html> <title>Log in</title>\n"},
 	{name: "partial success", answer: partial(1, "no\r\nCPU here"), rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
 	{name: "warning", answer: partial(0, "deprecated"), reported: "profiles taken, with a warning: deprecated"},

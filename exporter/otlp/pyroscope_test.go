@@ -23,8 +23,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
-// pyroscopeSeries returns the series that Pyroscope v2.2.1 makes of a message, each as its
-// type and sorted labels, or what it refuses (pkg/ingester/otlp, pkg/validation).
+// pyroscopeSeries returns the series that Pyroscope v2.2.1 makes of a message: its type and
+// sorted labels. refused is the reason if it takes none (pkg/ingester/otlp, pkg/validation).
 func pyroscopeSeries(m *collectorpb.ExportProfilesServiceRequest) (series []string, refused string) {
 	d := m.Dictionary
 	for _, rp := range m.ResourceProfiles {

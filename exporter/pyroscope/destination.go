@@ -78,10 +78,7 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 		}
 	}
 	f := formOf(p.Kind())
-	body, contentType, err := multipartBody(pprof, f.sampleTypes)
-	if err != nil {
-		return nil, err
-	}
+	body, contentType := multipartBody(pprof, f.sampleTypes)
 	// The format stays unset: with "pprof" the body must not be multipart.
 	u := *d.ingest
 	q := url.Values{}
@@ -109,31 +106,16 @@ func (d *destination) request(ctx context.Context, p *exporter.Profile) (*http.R
 	return r, nil
 }
 
-// multipartBody returns the form that /ingest reads.
-func multipartBody(pprof []byte, types map[string]sampleType) (body *bytes.Reader, contentType string, err error) {
+// multipartBody returns the form that /ingest reads. A bytes.Buffer returns no errors.
+func multipartBody(pprof []byte, types map[string]sampleType) (body *bytes.Reader, contentType string) {
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
-	add := func(field, file string, data []byte) error {
-		w, err := form.CreateFormFile(field, file)
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
-	}
-	if err := add("profile", "profile.pprof", pprof); err != nil {
-		return nil, "", err
-	}
+	w, _ := form.CreateFormFile("profile", "profile.pprof")
+	_, _ = w.Write(pprof)
 	if types != nil {
-		config, err := json.Marshal(types)
-		if err != nil {
-			return nil, "", err
-		}
-		if err := add("sample_type_config", "sample_type_config.json", config); err != nil {
-			return nil, "", err
-		}
+		w, _ = form.CreateFormFile("sample_type_config", "sample_type_config.json")
+		_ = json.NewEncoder(w).Encode(types)
 	}
-	if err := form.Close(); err != nil {
-		return nil, "", err
-	}
-	return bytes.NewReader(b.Bytes()), form.FormDataContentType(), nil
+	_ = form.Close()
+	return bytes.NewReader(b.Bytes()), form.FormDataContentType()
 }

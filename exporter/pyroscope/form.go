@@ -66,21 +66,15 @@ func contention(of string) map[string]sampleType {
 // formatSeries returns the application and its tags in the grammar of /ingest,
 // app{key=value,...}.
 func formatSeries(app string, tags map[string]string) string {
-	var b strings.Builder
-	b.WriteString(appName(app))
-	if appName(app) != app {
-		// The server takes a tag of this name unchanged.
-		tags["service_name"] = app
+	name := appName(app)
+	if name != app {
+		tags["service_name"] = app // the server takes a tag of this name unchanged
 	}
-	b.WriteByte('{')
-	for i, key := range slices.Sorted(maps.Keys(tags)) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(key + "=" + tags[key])
+	pairs := make([]string, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		pairs = append(pairs, key+"="+tags[key])
 	}
-	b.WriteByte('}')
-	return b.String()
+	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
 // appName replaces characters that the server refuses in the name of an application. The

@@ -56,13 +56,11 @@ func parseAddress(address string) (*url.URL, error) {
 }
 
 // Option configures New. A nil Option does nothing.
-type Option interface {
-	apply(c config) config
-}
+type Option interface{ apply(c *config) }
 
-type optionFunc func(config) config
+type option func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f option) apply(c *config) { f(c) }
 
 type config struct {
 	tags           map[string]string
@@ -79,20 +77,14 @@ type config struct {
 // underscores, values that /ingest cannot carry, and more than 24 tags.
 func WithTags(tags map[string]string) Option {
 	tags = maps.Clone(tags)
-	return optionFunc(func(c config) config {
-		c.tags = tags
-		return c
-	})
+	return option(func(c *config) { c.tags = tags })
 }
 
 // WithBasicAuth authenticates by user and password. For Grafana Cloud these are
 // the number of the stack and an access policy token. New refuses an empty user or
 // password.
 func WithBasicAuth(user, password string) Option {
-	return optionFunc(func(c config) config {
-		c.basic, c.user, c.password = true, user, password
-		return c
-	})
+	return option(func(c *config) { c.basic, c.user, c.password = true, user, password })
 }
 
 // WithHeaders adds HTTP headers to every request: X-Scope-OrgID for the tenant of a
@@ -100,35 +92,26 @@ func WithBasicAuth(user, password string) Option {
 // precedence.
 func WithHeaders(headers map[string]string) Option {
 	headers = maps.Clone(headers)
-	return optionFunc(func(c config) config {
-		c.headers = headers
-		return c
-	})
+	return option(func(c *config) { c.headers = headers })
 }
 
 // WithHTTPClient sets the client, for example for its TLS configuration or its proxy.
 // The default has a transport like http.DefaultTransport. Redirects are not
 // followed, unless the client has a CheckRedirect. New refuses nil.
 func WithHTTPClient(client *http.Client) Option {
-	return optionFunc(func(c config) config {
-		c.clientSet, c.client = true, client
-		return c
-	})
+	return option(func(c *config) { c.clientSet, c.client = true, client })
 }
 
 // WithQueue sets the bounds of the queue.
 func WithQueue(q exporter.QueueConfig) Option {
-	return optionFunc(func(c config) config {
-		c.queue = q
-		return c
-	})
+	return option(func(c *config) { c.queue = q })
 }
 
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	switch {
@@ -150,16 +133,9 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	for name, value := range c.headers {
-		if !isToken(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return c, fmt.Errorf("header %q is not possible: use a name of letters, digits and dashes, and a value of one line", name)
+		if err := httpsend.CheckHeader(name, value); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
-}
-
-// isToken reports whether s can be the name of a header (RFC 9110, 5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
 }

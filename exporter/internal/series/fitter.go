@@ -98,78 +98,63 @@ func (f *Fitter) Wait(ctx context.Context) { f.reporter.Wait(ctx) }
 // shares the rest with p. It reports whether more has changed than dots, which become
 // underscores in tags too.
 func (f *Fitter) fit(p *profile.Profile) (_ *profile.Profile, changed bool) {
-	var fitted []*profile.Sample
-	own, room := 0, MaxTags-len(f.Static)
+	samples, own, copied := p.Sample, 0, false
 	for i, s := range p.Sample {
-		n, shown, ok := f.count(s)
-		if !shown || !ok || n > room {
-			if fitted == nil {
-				fitted = slices.Clone(p.Sample)
-			}
-			changed = changed || !ok || n > room
-			fitted[i] = f.fitSample(s, room)
-			n, _, _ = f.count(fitted[i])
+		labels, n, isChanged, same := f.labels(s.Label, MaxTags-len(f.Static))
+		own, changed = max(own, n), changed || isChanged
+		if same {
+			continue
 		}
-		own = max(own, n)
+		if !copied {
+			samples, copied = slices.Clone(samples), true
+		}
+		samples[i] = &profile.Sample{Location: s.Location, Value: s.Value, Label: labels, NumLabel: s.NumLabel, NumUnit: s.NumUnit}
 	}
 	f.mu.Lock()
 	f.own = max(f.own, own)
 	f.mu.Unlock()
-	if fitted == nil {
+	if !copied {
 		return p, false
 	}
-	return split.WithSamples(p, fitted), changed
+	return split.WithSamples(p, samples), changed
 }
 
-// count returns how many labels a sample adds to a series. shown is whether the server
-// shows all of them. ok is whether it takes the values and, except for dots, the names.
-func (f *Fitter) count(s *profile.Sample) (n int, shown, ok bool) {
-	shown, ok = true, true
-	for name, values := range s.Label {
-		if isID(name) || f.Static[name] != "" { // the server prefers the tag
-			continue
+// labels returns at most room labels of a sample, and how many they are without ids:
+// span_name, and then the first ones by their names. Names and values are changed as in
+// tags. same is set if all stay.
+func (f *Fitter) labels(all map[string][]string, room int) (fitted map[string][]string, n int, changed, same bool) {
+	same = true
+	for name, values := range all {
+		if !isID(name) && f.Static[name] == "" { // the server prefers the tag
+			n++
+			same = same && name != labelkey.EndedSpanID && TagName(name) == name && !slices.ContainsFunc(values, isBadValue)
 		}
-		if name == labelkey.EndedSpanID {
-			shown = false
-			continue
-		}
-		n++
-		own := TagName(name)
-		_, twice := s.Label[own]
-		shown = shown && own == name
-		ok = ok && (own == name || own == strings.ReplaceAll(name, ".", "_") && !twice) && !slices.ContainsFunc(values, isBadValue)
 	}
-	return n, shown, ok
-}
-
-// fitSample returns s with at most room labels: span_name, and then the first ones by their
-// names. Names and values are changed as in tags.
-func (f *Fitter) fitSample(s *profile.Sample, room int) *profile.Sample {
-	names := slices.Sorted(maps.Keys(s.Label))
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case a == labelkey.SpanName:
-			return -1
-		case b == labelkey.SpanName:
-			return 1
-		}
-		return 0
-	})
-	own := make(map[string][]string, len(names))
+	if same = same && n <= room; same {
+		return all, n, false, true
+	}
+	names := slices.Sorted(maps.Keys(all))
+	if i := slices.Index(names, labelkey.SpanName); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, labelkey.SpanName)
+	}
+	fitted, n = make(map[string][]string, len(all)), 0
 	for _, name := range names {
-		switch fitted := TagName(name); {
+		switch own := TagName(name); {
 		case isID(name):
-			own[name] = s.Label[name]
-		case name == labelkey.EndedSpanID:
-			// The server has no such id: each of its values would be a series.
-		case own[fitted] == nil && f.Static[fitted] == "" && room > 0:
-			room--
-			for _, value := range s.Label[name] {
-				own[fitted] = append(own[fitted], labelValue(value))
+			fitted[name] = all[name]
+		case name == labelkey.EndedSpanID: // the server has no such id: each would be a series
+		case f.Static[own] != "":
+		case n == room || fitted[own] != nil:
+			changed = true
+		default:
+			n++
+			changed = changed || own != strings.ReplaceAll(name, ".", "_") || slices.ContainsFunc(all[name], isBadValue)
+			for _, value := range all[name] {
+				fitted[own] = append(fitted[own], labelValue(value))
 			}
 		}
 	}
-	return &profile.Sample{Location: s.Location, Value: s.Value, Label: own, NumLabel: s.NumLabel, NumUnit: s.NumUnit}
+	return fitted, n, changed, false
 }
 
 // isID reports whether the server treats a label as an id, and not as one of the series.

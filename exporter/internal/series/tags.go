@@ -11,9 +11,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// unknownService is OpenTelemetry's default.
-const unknownService = "unknown_service"
-
 // tagsOf returns the application and its tags: the static ones, and attributes of the
 // resource while there is room. It also returns the attributes left out: without room,
 // with the same name as another, or with a reserved name.
@@ -22,7 +19,7 @@ func tagsOf(r *resource.Resource, static map[string]string, room int) (app strin
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	app = unknownService
+	app = "unknown_service"             // OpenTelemetry's default
 	for _, kv := range r.Attributes() { // sorted by key
 		value := TagValue(kv.Value.Emit()) //nolint:staticcheck // OpenTelemetry 1.38 has no String
 		key := TagName(string(kv.Key))
@@ -33,7 +30,7 @@ func tagsOf(r *resource.Resource, static map[string]string, room int) (app strin
 		case kv.Key == "service.name":
 			app = value
 		case !isTag(kv.Key) || overruled:
-		case taken, isReserved(key), len(tags) >= room:
+		case taken, key == "service_name", strings.HasPrefix(key, "__"), len(tags) >= room:
 			left = append(left, kv.Key)
 		default:
 			tags[key] = value
@@ -51,12 +48,6 @@ func isTag(key attribute.Key) bool {
 	}
 	name := string(key)
 	return !strings.HasPrefix(name, "telemetry.") && !strings.HasPrefix(name, "process.") && !strings.HasPrefix(name, "os.")
-}
-
-// isReserved reports whether the server gives a tag of this name another meaning: the
-// application, or how to store the profile.
-func isReserved(name string) bool {
-	return name == "service_name" || strings.HasPrefix(name, "__")
 }
 
 // TagName replaces characters that cannot be in the name of a tag. Older servers replaced
