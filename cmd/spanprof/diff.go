@@ -28,10 +28,12 @@ var diffCommand = command{
 	synopsis: "[FLAG]... BEFORE AFTER",
 	summary:  "shows changes between two versions, beyond noise; each side is a SOURCE or a quoted list",
 	example: `$ spanprof diff v1 v2
-CPU time per second, 3 runs before and 3 runs after
+CPU time per second, 3 runs with 4502 samples before and 3 runs with 5102 samples after
   change  95 % interval         before     after  q       function
-  +39.8%  +37.1% to +42.5%     5.01 ms   7.01 ms  <.0001  main.parse
-1 function of 212 moved beyond noise; 40 have too few samples for a test.`,
+  +13.3%  +13.1% to +13.5%      1.50 s    1.70 s  <.0001  all that is compared
+  +39.9%  +30.0% to +50.5%      501 ms    701 ms  0.0004  main.parse
+
+1 function of 2 moved beyond noise; 0 have too few samples for a test.`,
 	run: runDiff,
 }
 

@@ -23,8 +23,8 @@ var recordCommand = command{
 	synopsis: "-o DIR [-for 30m] [-every 1m] [-label KEY=VALUE]... URL...",
 	summary:  "keeps the profiles of running services in files",
 	example: `$ spanprof record -o recordings -for 30m http://shop-1:6060 http://shop-2:6060
-http://shop-1:6060/debug/pprof/: 150 profiles of 1 run, 4.1 MB in recordings/shop-1_6060
-http://shop-2:6060/debug/pprof/: 150 profiles of 1 run, 4.0 MB in recordings/shop-2_6060`,
+http://shop-1:6060/debug/pprof/: 154 profiles, 4.1 MB, 1 run of the process, in recordings/shop-1_6060
+http://shop-2:6060/debug/pprof/: 154 profiles, 4.0 MB, 1 run of the process, in recordings/shop-2_6060`,
 	run: runRecord,
 }
 

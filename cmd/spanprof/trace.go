@@ -21,8 +21,10 @@ var traceCommand = command{
 	synopsis: "[FLAG]... FILE [SPAN]",
 	summary:  "shows from an execution trace where the time of spans went, and what ended their waits",
 	example: `$ spanprof trace trace.out "GET /cart"
-SPAN GET /cart 4f0c5c0a1b2d3e4f  812 ms: running 10.4 ms, mutex 790 ms, runnable 11.6 ms
-  790 ms mutex: sync.(*Mutex).Lock, ended by goroutine 31 of span "refresh cache"`,
+SPAN GET /cart 3a40884334e1a7ff: 20.28 ms, from 0.11 ms of the trace on
+  goroutine 1, 0.00 ms to 20.28 ms: mutex 20.26 ms, running 0.01 ms, runnable 0.01 ms
+   20.26 ms  mutex at main.(*shop).cart (cart.go:86)
+             ended at main.refresh (cache.go:58) by goroutine 27 of span "refresh cache" 6d5c42f45fc2a011`,
 	run: runTrace,
 }
 

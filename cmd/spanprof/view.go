@@ -26,8 +26,8 @@ var viewCommand = command{
 	name:     "view",
 	synopsis: "[FLAG]... SOURCE...",
 	summary:  "shows profiles on a page; compares two SOURCEs, each may be a quoted list",
-	example: `$ spanprof view cpu.pprof heap.pprof
-Open http://127.0.0.1:41093/comparison?leftQuery=...
+	example: `$ spanprof view recordings
+Open http://127.0.0.1:41093/
 $ spanprof view pyroscope+http://pyroscope:4040
 Open http://127.0.0.1:35571/`,
 	run: runView,
@@ -117,7 +117,11 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 	}
 	for i, arg := range c.Args() {
 		set := &sets[i*(len(sets)-1)]
-		for _, arg := range list(arg) {
+		args := []string{arg}
+		if len(sets) == 2 {
+			args = list(arg)
+		}
+		for _, arg := range args {
 			src, err := source.Parse(arg)
 			if err != nil {
 				return page{}, fmt.Errorf("view: %w", err)

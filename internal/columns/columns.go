@@ -14,21 +14,27 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// What columns measure, as in package exporter, with two more.
+// What columns measure, as in package exporter, and more. Contention is waiting for mutexes or
+// channels: their columns are the same. Other begins the kind of any other column, before its
+// name.
 const (
-	CPU, Wall, Host  = "cpu", "wall", "host"
-	Heap, Goroutine  = "heap", "goroutine"
-	Mutex, Block     = "mutex", "block"
-	Contention       = "contention" // of mutexes or channels: their columns are the same
-	Threads          = "threadcreate"
-	Other            = "other_" // begins the kind of any other column, before its name
-	nanoseconds      = "nanoseconds"
-	bytes            = "bytes"
-	count            = "count"
-	samples          = "samples"
-	contentions      = "contentions"
-	delay            = "delay"
-	inuse, allocated = "inuse_", "alloc_"
+	CPU        = "cpu"
+	Wall       = "wall"
+	Host       = "host"
+	Heap       = "heap"
+	Goroutine  = "goroutine"
+	Mutex      = "mutex"
+	Block      = "block"
+	Contention = "contention"
+	Threads    = "threadcreate"
+	Other      = "other_"
+)
+
+const (
+	nanoseconds = "nanoseconds"
+	bytes       = "bytes"
+	count       = "count"
+	samples     = "samples"
 )
 
 // column is what a column measures, with its usual name and unit.
@@ -37,12 +43,12 @@ type column struct{ kind, name, unit string }
 var (
 	cpu          = column{CPU, CPU, nanoseconds}
 	wall         = column{Wall, Wall, nanoseconds}
-	inuseSpace   = column{Heap, inuse + "space", bytes}
-	inuseObjects = column{Heap, inuse + "objects", count}
-	allocSpace   = column{Heap, allocated + "space", bytes}
-	allocObjects = column{Heap, allocated + "objects", count}
-	waits        = column{Contention, contentions, count}
-	waiting      = column{Contention, delay, nanoseconds}
+	inuseSpace   = column{Heap, "inuse_space", bytes}
+	inuseObjects = column{Heap, "inuse_objects", count}
+	allocSpace   = column{Heap, "alloc_space", bytes}
+	allocObjects = column{Heap, "alloc_objects", count}
+	waits        = column{Contention, "contentions", count}
+	waiting      = column{Contention, "delay", nanoseconds}
 )
 
 // known are the columns of profilers for Go, the JVM, .NET, Python, Node, Ruby and C++. Names

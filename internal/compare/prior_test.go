@@ -97,13 +97,13 @@ func TestPrior(t *testing.T) {
 func TestShrunk(t *testing.T) {
 	p := prior{clusters: 2, common: 0.1, scale: 1.5, degrees: 10}
 	m := moments{n: 3, variance: 0.05, counting: 0.01}
-	trust := 10 * math.Pow(0.02/0.12, 2)
+	trust := 10 * (0.02 / 0.12) * (0.02 / 0.12)
 	variance, degrees := p.shrunk(m)
 	close(t, "variance", variance, (trust*1.5*0.12+2*0.05)/(trust+2))
 	close(t, "degrees", degrees, trust+2)
 	m.counting = 0.3
 	variance, _ = p.shrunk(m)
-	trust = 10 * math.Pow(0.6/0.7, 2)
+	trust = 10 * (0.6 / 0.7) * (0.6 / 0.7)
 	close(t, "larger", variance, (trust*1.5*0.7+2*0.05)/(trust+2))
 	if variance, degrees = (prior{}).shrunk(m); variance != 0.3 || degrees != 2 {
 		t.Errorf("without a prior: got %v, %v", variance, degrees)
@@ -124,7 +124,7 @@ func TestWelch(t *testing.T) {
 	s := prior{}.welch(pair{momentsOf([]float64{1, 2, 3}), momentsOf([]float64{4, 6, 11})})
 	close(t, "difference", s.difference, 5)
 	close(t, "deviation", s.deviation, math.Sqrt(1.0/3+13.0/3))
-	close(t, "degrees", s.degrees, math.Pow(14.0/3, 2)/(math.Pow(1.0/3, 2)/2+math.Pow(13.0/3, 2)/2))
+	close(t, "degrees", s.degrees, (14.0/3)*(14.0/3)/(1.0/18+169.0/18))
 	if s.p() < 0.1 || s.p() > 0.2 {
 		t.Errorf("p %v", s.p())
 	}

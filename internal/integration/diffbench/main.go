@@ -1,15 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command diffbench measures what package compare claims and what it finds:
+// Command diffbench measures false and true findings of package compare:
 //
 //	go run ./internal/integration/diffbench -dir DIRECTORY
 //
-// It runs one binary as many processes. Each serves a mix of requests that call forty functions.
-// Two sides have the same work, and on a third one function does a fifth more. Everything that is
-// flagged between the same two sides is wrong. The table has a test of two proportions beside
-// it. The processes take about ten minutes on two idle cores. -again compares the profiles of
-// -dir once more.
+// It runs one binary as many processes, which serve a mix of requests in twenty functions. Two
+// sides have the same work: each flagged function is false. On a third side, one function does a
+// fifth more.
 package main
 
 import (
@@ -17,31 +15,28 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/compare"
 )
 
 func main() {
 	var c campaign
 	flag.IntVar(&c.rounds, "rounds", 8, "how many times two sides are compared")
-	flag.IntVar(&c.replicas, "replicas", 5, "processes a side")
 	flag.StringVar(&c.job.dir, "dir", "", "`directory` for the profiles")
 	flag.IntVar(&c.job.requests, "requests", 3600, "requests that a process serves")
-	flag.StringVar(&c.job.slow, "slow", "priceCart", "the `function` that does more on one side")
-	flag.Float64Var(&c.job.by, "by", 0.2, "how much more: 0.2 is a fifth")
-	again := flag.Bool("again", false, "compare the profiles that are in -dir already")
+	flag.Float64Var(&c.job.by, "by", 0.2, "how much more f00 does on the slow side")
 	process := flag.Bool("process", false, "be one of the processes")
 	flag.Parse()
 	var err error
-	switch {
-	case *process:
+	if *process {
 		err = c.job.do(context.Background())
-	case *again:
-		err = c.report(os.Stdout)
-	default:
+	} else {
 		err = errors.Join(c.run(context.Background()), c.report(os.Stdout))
 	}
 	if err != nil {
@@ -50,58 +45,108 @@ func main() {
 	}
 }
 
-// sides have the same work twice, and a slower function.
+// replicas is the number of processes a side.
+const replicas = 5
+
+// sides have the same work, except the slow one.
 var sides = []string{"a", "b", "slow"}
 
 type campaign struct {
-	job              job
-	rounds, replicas int
+	job    job
+	rounds int
 }
 
-// run runs one process after the other, the sides by turns: the speed of a machine that
-// is shared drifts.
+func (c campaign) side(round int, side string, replica int) string {
+	return filepath.Join(c.job.dir, strconv.Itoa(round), side, strconv.Itoa(replica))
+}
+
+// run runs one process after the other, in alternating order: the speed of a shared machine
+// drifts.
 func (c campaign) run(ctx context.Context) error {
 	if c.job.dir == "" {
-		return errors.New("no directory: use -dir")
+		return errors.New("use -dir")
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
 	for round := range c.rounds {
-		for replica := range c.replicas {
+		for replica := range replicas {
 			for i := range sides {
 				side := sides[(i+replica)%len(sides)]
-				dir := filepath.Join(c.job.dir, strconv.Itoa(round+1), side, strconv.Itoa(replica+1))
-				args := []string{"-process", "-dir", dir, "-requests", strconv.Itoa(c.job.requests), "-slow", ""}
+				by := 0.0
 				if side == "slow" {
-					args = append(args, "-slow", c.job.slow, "-by", fmt.Sprint(c.job.by))
+					by = c.job.by
 				}
-				if err := runProcess(ctx, self, dir, args); err != nil {
+				cmd := exec.CommandContext(ctx, self, "-process", "-dir", c.side(round, side, replica), "-requests", strconv.Itoa(c.job.requests), "-by", fmt.Sprint(by))
+				cmd.Stderr = os.Stderr
+				if err := cmd.Run(); err != nil {
 					return err
 				}
 			}
 		}
-		fmt.Printf("round %d: %v\n", round+1, time.Since(begin).Round(time.Second))
 	}
 	return nil
 }
 
-// runProcess runs a process until its profile is whole: on a machine that is overloaded
-// the profiler may give up waiting for it. Which processes ran again is printed.
-func runProcess(ctx context.Context, self, dir string, args []string) error {
-	const attempts = 3
-	for attempt := 1; ; attempt++ {
-		cmd := exec.CommandContext(ctx, self, args...)
-		cmd.Stderr = os.Stderr
-		err := cmd.Run()
-		if err == nil || attempt == attempts || ctx.Err() != nil {
+// report compares the sides of every round.
+func (c campaign) report(w io.Writer) error {
+	fmt.Fprintf(w, "%5s %13s %6s %7s %5s  %s\n", "round", "samples a run", "tested", "flagged", "found", "f00, with its interval")
+	tested, flagged, found := 0, 0, 0
+	for round := range c.rounds {
+		var read [3]*compare.Side
+		for i, side := range sides {
+			var err error
+			if read[i], err = c.read(round, side); err != nil {
+				return err
+			}
+		}
+		same, err := compare.Compare(read[0], read[1], compare.PerRequest)
+		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: again: %v\n", dir, err)
-		if err := os.RemoveAll(dir); err != nil {
+		planted, err := compare.Compare(read[0], read[2], compare.PerRequest)
+		if err != nil {
 			return err
+		}
+		moved := 0
+		for _, f := range same.Functions {
+			if f.Moved {
+				moved++
+			}
+		}
+		tested, flagged = tested+same.Tested, flagged+moved
+		for _, f := range planted.Functions {
+			if f.Name != "main.f00" || f.Total.Test == nil {
+				continue
+			}
+			if f.Moved {
+				found++
+			}
+			test := f.Total.Test
+			fmt.Fprintf(w, "%5d %13.0f %6d %7d %5v  x %.2f (%.2f to %.2f)\n", round+1, same.Before.Samples/float64(replicas), same.Tested, moved, f.Moved, f.Total.Ratio, test.Low, test.High)
 		}
 	}
+	_, err := fmt.Fprintf(w, "%5s %13s %6d %7d %d of %d\n", "all", "", tested, flagged, found, c.rounds)
+	return err
+}
+
+func (c campaign) read(round int, name string) (*compare.Side, error) {
+	side := compare.NewSide(compare.Selection{})
+	for replica := range replicas {
+		paths, err := filepath.Glob(filepath.Join(c.side(round, name, replica), "*.pprof.gz"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			if err := side.Add(strconv.Itoa(replica), exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, data)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return side, side.SetWork(float64(c.job.requests))
 }

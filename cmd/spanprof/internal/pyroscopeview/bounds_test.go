@@ -5,6 +5,7 @@ package pyroscopeview
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
 )
 
 // large is a server with a number of series and of values of span_name. It has one span, of
@@ -100,5 +105,130 @@ func TestSeriesOfAPage(t *testing.T) {
 	}
 	if _, err := viewOf(t, large{series: 20_001}).series(); err == nil || !strings.Contains(err.Error(), "has 20001 services, versions and types, and a page takes 20000") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Sums of a time line are by step and name. The rest is without a name, and never below zero.
+func TestFill(t *testing.T) {
+	from := time.UnixMilli(10_000)
+	at := func(seconds, value float64) querier.Point {
+		return querier.Point{Time: from.Add(time.Duration(seconds * float64(time.Second))), Value: value}
+	}
+	answer := &store.Samples{Kind: exporter.KindCPU, Step: time.Second}
+	all := []querier.Points{{Points: []querier.Point{at(0, 100), at(1, 5), at(0.5, 1), at(3, 7), at(202, 9)}}, {Points: []querier.Point{at(1, 2)}}}
+	named := []querier.Points{
+		{Labels: map[string]string{"span_name": "GET /"}, Points: []querier.Point{at(0, 100), at(1, 3), at(3, 8), at(4, 6)}},
+		{Labels: map[string]string{"span_name": ""}, Points: []querier.Point{at(1, 4)}},
+	}
+	fill(answer, []string{"service_name", "span_name"}, named, all, from)
+	type row struct {
+		step  int
+		name  string
+		value int64
+	}
+	var got []row
+	for _, s := range answer.Sums {
+		got = append(got, row{int(s.Start.Sub(from) / time.Second), strings.Join(s.Labels, "|"), s.Value})
+	}
+	want := []row{{0, "|GET /", 3}, {0, "|", 5}, {1, "|", 0}, {2, "|GET /", 8}, {2, "|", 0}}
+	if !slices.Equal(got, want) || answer.Total != 16 {
+		t.Errorf("got %v, total %d, want %v", got, answer.Total, want)
+	}
+	answer = &store.Samples{Step: time.Second}
+	fill(answer, nil, nil, []querier.Points{{Points: []querier.Point{at(2*maxSteps+1, 1), at(2*maxSteps+2, 1)}}}, from)
+	if len(answer.Sums) != 2*maxSteps+1 || answer.Total != 1 {
+		t.Errorf("%d sums, total %d", len(answer.Sums), answer.Total)
+	}
+}
+
+func TestLabelName(t *testing.T) {
+	for name, want := range map[string]string{"azAZ09_": "azAZ09_", "http.route": "http_route", "9a": "_9a", "0": "_0", "": "_", "a-b/c": "a_b_c", "é": "_"} {
+		if got := labelName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	const a, b, trace = "00000000000000aa", "00000000000000bb", "000000000000000000000000000000cc"
+	for _, test := range []struct {
+		matchers []string // label, operator, value
+		want     conditions
+		notes    int
+	}{
+		{nil, conditions{labels: "{}", simple: true}, 0},
+		{[]string{"", "=", ""}, conditions{labels: "{}", simple: true}, 0},
+		{[]string{"service_name", "=", "shop"}, conditions{labels: `{service_name="shop"}`, service: "shop", simple: true}, 0},
+		{[]string{"service_name", "!=", "shop"}, conditions{labels: `{service_name!="shop"}`}, 0},
+		{[]string{"http.route", "=~", "/a.*", "x", "!~", "b"}, conditions{labels: `{http_route=~"/a.*",x!~"b"}`}, 0},
+		{[]string{"profile_id", "=", strings.ToUpper(a)}, conditions{labels: "{}", spans: []string{a}, ids: true}, 0},
+		{[]string{"span_id", "=~", a + "|x|" + b}, conditions{labels: "{}", spans: []string{a, b}, ids: true}, 1},
+		{[]string{"span_id", "=~", a + "|" + b, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{b}, ids: true}, 0},
+		{[]string{"span_id", "=", a, "profile_id", "=", b}, conditions{labels: "{}", ids: true, none: true}, 0},
+		{[]string{"profile_id", "=", "any"}, conditions{labels: "{}", ids: true, none: true}, 1},
+		{[]string{"trace_id", "=", trace}, conditions{labels: "{}", traces: []string{trace}, ids: true}, 0},
+		{[]string{"trace_id", "=", trace, "span_id", "=", a}, conditions{labels: "{}", spans: []string{a}, ids: true}, 1},
+	} {
+		v := &view{}
+		c, err := v.conditionsOf(matchers(t, test.matchers))
+		if err != nil || fmt.Sprint(c) != fmt.Sprint(test.want) || len(v.notes) != test.notes {
+			t.Errorf("%q: got %+v, %v, notes %q, want %+v", test.matchers, c, err, v.notes, test.want)
+		}
+	}
+	for _, bad := range [][]string{{"span.http.route", "=", "/"}, {"span_id", "!=", a}, {"span_id", "=~", "a.*"}, {"span_id", "=", ""}} {
+		if c, err := (&view{}).conditionsOf(matchers(t, bad)); !errors.Is(err, store.ErrUnsupported) {
+			t.Errorf("%q: got %+v, %v", bad, c, err)
+		}
+	}
+}
+
+func matchers(t *testing.T, parts []string) (list []store.Matcher) {
+	t.Helper()
+	for part := range slices.Chunk(parts, 3) {
+		if part[0] == "" {
+			list = append(list, store.Matcher{})
+			continue
+		}
+		op := map[string]store.MatchOp{"=": store.MatchEqual, "!=": store.MatchNotEqual, "=~": store.MatchRegexp, "!~": store.MatchNotRegexp}[part[1]]
+		m, err := store.NewMatcher(part[0], op, part[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Types of a kind are listed once, for one service or for all.
+func TestTypesOf(t *testing.T) {
+	cpu, other := profileType{id: "a", sample: "cpu", kind: exporter.KindCPU}, profileType{id: "b", sample: "samples", kind: exporter.KindCPU}
+	heap := profileType{id: "c", sample: "inuse_space", kind: exporter.KindHeap}
+	v := &view{asked: true, held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
+	for _, test := range []struct {
+		kind    exporter.Kind
+		service string
+		want    []profileType
+	}{
+		{exporter.KindCPU, "", []profileType{cpu, other}},
+		{exporter.KindCPU, "shop", []profileType{cpu}},
+		{exporter.KindCPU, "cart", []profileType{other}},
+		{exporter.KindHeap, "", []profileType{heap}},
+		{exporter.KindHeap, "shop", nil},
+	} {
+		if got, err := v.typesOf(test.kind, test.service); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s of %q: got %v, %v, want %v", test.kind, test.service, got, err, test.want)
+		}
+	}
+	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []profileType{cpu}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := v.standardTypes(exporter.KindCPU, "cart"); err != nil || len(got) != 0 {
+		t.Errorf("only another sample type: got %v, %v", got, err)
+	}
+	if _, err := v.sampleTypes(exporter.KindCPU, "x", ""); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
+		t.Errorf("got %v", err)
+	}
+	if got, err := v.sampleTypes(exporter.KindMutex, "delay", ""); err != nil || got != nil {
+		t.Errorf("no such kind: got %v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ package querier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -167,5 +168,134 @@ func TestParseType(t *testing.T) {
 	}
 	if got, ok := ParseType("process_cpu:cpu:nanoseconds:cpu"); ok {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// field reads the last field with a number, and refuses other bytes.
+func TestField(t *testing.T) {
+	message := appendNumber(appendText(appendText(nil, 5, "first"), 5, "last"), 5, 9)
+	if value, found, err := field(message, 5); string(value) != "last" || !found || err != nil {
+		t.Errorf("got %q, %v, %v", value, found, err)
+	}
+	if value, found, err := field(message, 4); value != nil || found || err != nil {
+		t.Errorf("got %q, %v, %v", value, found, err)
+	}
+	for _, damaged := range [][]byte{{0xff}, append(message, 0x2a, 0x05, 'x')} {
+		if _, found, err := field(damaged, 5); found || !errors.Is(err, errDamaged) {
+			t.Errorf("%x: got %v, %v", damaged, found, err)
+		}
+		if _, err := decodeMerge(damaged); !errors.Is(err, errDamaged) {
+			t.Errorf("%x: got %v", damaged, err)
+		}
+	}
+	if p, err := decodeMerge(nil); p != nil || err != nil {
+		t.Errorf("nothing: got %v, %v", p, err)
+	}
+	if _, err := decodeMerge(appendText(nil, 1, "a flame graph")); err == nil || !strings.Contains(err.Error(), "since version 2.2") {
+		t.Errorf("another form: %v", err)
+	}
+}
+
+// The requests have the fields of querier.proto.
+func TestRequests(t *testing.T) {
+	var got []string
+	c := newClient(t, func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if r.Header.Get("Connect-Protocol-Version") != "1" || r.Header.Get("User-Agent") != "spanprof" {
+			t.Errorf("header %v", r.Header)
+		}
+		got = append(got, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]+" "+r.Header.Get("Content-Type")+" "+string(body))
+		if r.Header.Get("Content-Type") == asProto {
+			return answer(200, asProto, ""), err
+		}
+		return answer(200, asJSON, "{}"), err
+	})
+	s := Selector{Type: "cpu", Labels: "{}", Spans: []string{"a"}, Traces: []string{"b"}, From: time.UnixMilli(1), Until: time.UnixMilli(2)}
+	calls := []func() error{
+		func() error { _, err := c.Merge(t.Context(), s); return err },
+		func() error { _, err := c.MergeProfile(t.Context(), s); return err },
+		func() error { _, err := c.Total(t.Context(), s); return err },
+		func() error {
+			_, err := c.SelectSeries(t.Context(), s, []string{"x"}, time.Second, 7, true)
+			return err
+		},
+		func() error { _, err := c.SelectSeries(t.Context(), s, nil, time.Second, 0, false); return err },
+		func() error { _, _, _, err := c.Spans(t.Context(), s, time.Second, 3); return err },
+		func() error { _, err := c.LabelValues(t.Context(), "{}", "x", s.From, s.Until); return err },
+		func() error { _, err := c.Series(t.Context(), "{}", []string{"x"}, s.From, s.Until); return err },
+	}
+	for _, call := range calls {
+		if err := call(); err != nil {
+			t.Error(err)
+		}
+	}
+	const times = `{"start":"1","end":"2",`
+	const selected = times + `"profileTypeID":"cpu","labelSelector":"{}",`
+	want := []string{
+		"SelectMergeStacktraces " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02\x30\x04\x52\x01b\x5a\x01a",
+		"SelectMergeProfile " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02",
+		"SelectMergeStacktraces " + asJSON + " " + selected + `"spanSelector":["a"],"traceIdSelector":["b"],"maxNodes":"1"}`,
+		"SelectSeries " + asJSON + " " + selected + `"groupBy":["x"],"step":1.0005,"limit":"7","aggregation":"TIME_SERIES_AGGREGATION_TYPE_AVERAGE"}`,
+		"SelectSeries " + asJSON + " " + selected + `"groupBy":null,"step":1.0005}`,
+		"SelectHeatmap " + asJSON + " " + selected + `"step":1.0005,"groupBy":["service_name","span_name"],"queryType":"HEATMAP_QUERY_TYPE_SPAN","exemplarType":"EXEMPLAR_TYPE_SPAN","limit":"3"}`,
+		"LabelValues " + asJSON + " " + times + `"name":"x","matchers":["{}"]}`,
+		"Series " + asJSON + " " + times + `"matchers":["{}"],"labelNames":["x"]}`,
+	}
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Errorf("got %q, want %q", got[min(i, len(got)-1)], want[i])
+		}
+	}
+}
+
+// The answers have the fields of querier.proto, and errors are passed on.
+func TestAnswers(t *testing.T) {
+	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"names":["n"],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"}],
+		"points":[{"value":1.5,"timestamp":"1000"}],
+		"slots":[{"counts":[3,4],"exemplars":[{"timestamp":"2000","spanId":"s","traceId":"t","value":"9","labels":[{"name":"span_name","value":"GET /"}]}]}]}]}`
+	status := 200
+	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(status, asJSON, text), nil })
+	for range 2 {
+		sets, err1 := c.Series(t.Context(), "", nil, time.Time{}, time.Time{})
+		names, err2 := c.LabelValues(t.Context(), "", "", time.Time{}, time.Time{})
+		total, err3 := c.Total(t.Context(), Selector{})
+		points, err4 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0, false)
+		spans, all, cut, err5 := c.Spans(t.Context(), Selector{}, time.Second, 1)
+		got := fmt.Sprint(sets, names, total, points, spans, all, cut)
+		want := fmt.Sprint([]map[string]string{{"a": "b"}}, []string{"n"}, 12,
+			[]Points{{map[string]string{"service_name": "shop"}, []Point{{time.UnixMilli(1000), 1.5}}}},
+			[]Span{{"s", "t", map[string]string{"service_name": "shop", "span_name": "GET /"}, time.UnixMilli(2000), 9}}, 7, true)
+		if status != 200 {
+			want = fmt.Sprint([]map[string]string(nil), []string(nil), 0, []Points(nil), []Span(nil), 0, false)
+		}
+		if got != want {
+			t.Errorf("status %d: got %s, want %s", status, got, want)
+		}
+		for i, err := range []error{err1, err2, err3, err4, err5} {
+			if (err != nil) != (status != 200) {
+				t.Errorf("status %d, call %d: %v", status, i, err)
+			}
+		}
+		status, text = 500, `{"code":"internal","message":"no"}`
+	}
+	if _, _, cut, err := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asJSON, `{"series":[{}]}`), nil }).Spans(t.Context(), Selector{}, time.Second, 2); cut || err != nil {
+		t.Errorf("one series of two: cut %v, %v", cut, err)
+	}
+}
+
+// An error of the Connect protocol has a code. Another text is quoted, except HTML.
+func TestRefusal(t *testing.T) {
+	for text, want := range map[string]Error{
+		`{"code":"not_found","message":"no such tenant"}`: {Code: "not_found", Text: "no such tenant"},
+		`{"message":"no code"}`:                           {Text: `{"message":"no code"}`},
+		"slow down":                                       {Text: "slow down"},
+		"<html>log in":                                    {},
+	} {
+		c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(404, "", text), nil })
+		e, ok := errors.AsType[*Error](series(t.Context(), c))
+		want.Server, want.Method, want.Status = "http://pyroscope", "Series", "Not Found"
+		if !ok || *e != want {
+			t.Errorf("%s: got %+v, want %+v", text, e, want)
+		}
 	}
 }
