@@ -113,7 +113,7 @@ func statusOf(contentType string, body []byte) (code uint32, message string) {
 // parseStatus reads the two fields without a module of protobuf's.
 func parseStatus(body []byte) (code uint32, message string, ok bool) {
 	const (
-		codeTag    = 1<<3 | 0 // a varint
+		codeTag    = 1 << 3   // a varint
 		messageTag = 2<<3 | 2 // a length and bytes
 		detailsTag = 3<<3 | 2
 	)

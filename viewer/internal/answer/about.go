@@ -5,7 +5,6 @@ package answer
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -139,6 +138,9 @@ func at(stack []*profile.Location) string {
 	return ""
 }
 
+// inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
+var inAddress = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", `"`, "%22", " ", "%20", "&", "%26", "#", "%23", "+", "%2B", "'", "%27")
+
 // Text returns the answer for a terminal, in at most 40 lines.
 func (a *About) Text() string {
 	var b strings.Builder
@@ -163,9 +165,9 @@ func (a *About) Text() string {
 	b.WriteString("\nnext:\n")
 	for _, k := range a.Kinds {
 		if k.Samples > 0 {
-			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", url.QueryEscape(k.Query), k.Measure)
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress.Replace(k.Query), k.Measure)
 		}
 	}
-	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", url.QueryEscape(a.Name))
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress.Replace(a.Name))
 	return b.String()
 }
