@@ -213,10 +213,9 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 func (p *Profiling) status() viewer.Status {
 	s := p.profiler.Status()
 	v := viewer.Status{
-		Running:      s.Running,
-		WindowStart:  s.CPUStart,
-		WindowEnd:    s.CPUEnd,
-		WallInterval: wallInterval(s.Wall),
+		Running:     s.Running,
+		WindowStart: s.CPUStart,
+		WindowEnd:   s.CPUEnd,
 		Counters: []viewer.Counter{
 			{Name: "windows measured", Value: s.Windows},
 			{Name: "windows skipped", Value: s.WindowsSkipped},
@@ -284,13 +283,4 @@ func laneCounters(s exporter.Status) []viewer.Counter {
 	return append(counters,
 		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
 		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
-}
-
-// wallInterval returns the mean time between rounds that were taken, or the
-// planned one before there are any.
-func wallInterval(s profiler.WallStatus) time.Duration {
-	if s.Rate == 0 {
-		return s.Interval
-	}
-	return time.Duration(float64(time.Second) / s.Rate)
 }

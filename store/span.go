@@ -58,49 +58,55 @@ const (
 // Span is a span, or a manual exemplar: work under a profile_id label of its own, without
 // OpenTelemetry. Texts are cut to 1024 bytes.
 type Span struct {
-	ProfileID         string // the span's id in 16 hex digits, or any text
-	TraceID, ParentID string // empty if absent; ParentID may be of another process
-	Name, Service     string // of a manual exemplar the span_name label
+	ProfileID string `json:"profileId"` // the span's id in 16 hex digits, or any text
+	TraceID   string `json:"traceId,omitempty"`
+	ParentID  string `json:"parentId,omitempty"` // may be of another process
+	Name      string `json:"name"`               // of a manual exemplar the span_name label
+	Service   string `json:"service"`
 	// Start and Duration are bounds of windows if the span is Manual or SummaryMissing.
-	Start    time.Time
-	Duration time.Duration
-	Err      bool
-	Status   string
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"durationNs"`
+	Err      bool          `json:"err"`
+	Status   string        `json:"status,omitempty"`
 	// Attributes are the span's own, then its children's without a profile. In a list of
 	// Requests they are also of the spans below it. More may be omitted.
-	Attributes        []Attribute
-	AttributesOmitted bool
-	LocalRoot         bool // it has no parent in this process
-	Running           bool // it has not ended: Duration is its time so far
-	Manual            bool
-	SummaryMissing    bool // it has samples only
+	Attributes        []Attribute `json:"attributes,omitempty"`
+	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
+	LocalRoot         bool        `json:"localRoot"`      // it has no parent in this process
+	Running           bool        `json:"running"`        // it has not ended: Duration is its time so far
+	Manual            bool        `json:"manual"`         // it is a manual exemplar
+	SummaryMissing    bool        `json:"summaryMissing"` // it has samples only
 
-	CPU                time.Duration // of the samples held with this id
-	CPUSamples         int64
-	CPUInclusive       time.Duration // with the spans below it in this process
-	CPUAfterEnd        time.Duration // after its end, in no other number
-	CPUAfterEndSamples int64
-	Below              int // number of spans below it, in a list of Requests
-	WallSamples        int64
-	SamplesHeld        int64    // of all kinds
-	Label              string   // span_name of the newest samples
-	Complete           bool     // no more samples are due
-	Coverage           Coverage // of its time by CPU profiles
-	HasExactTimes      bool     // see AddExactTimes
-	Earlier            *Process // nil for this process
+	CPU                time.Duration `json:"cpuNs"` // of the samples held with this id
+	CPUSamples         int64         `json:"cpuSamples"`
+	CPUInclusive       time.Duration `json:"cpuInclusiveNs"` // with the spans below it in this process
+	CPUAfterEnd        time.Duration `json:"-"`              // after its end, in no other number
+	CPUAfterEndSamples int64         `json:"-"`
+	Below              int           `json:"below,omitempty"` // number of spans below it, in a list of Requests
+	WallSamples        int64         `json:"wallSamples"`
+	SamplesHeld        int64         `json:"samplesHeld"`             // of all kinds
+	Label              string        `json:"-"`                       // span_name of the newest samples
+	Complete           bool          `json:"complete"`                // no more samples are due
+	Coverage           Coverage      `json:"-"`                       // of its time by CPU profiles
+	HasExactTimes      bool          `json:"hasExactTimes,omitempty"` // see AddExactTimes
+	Earlier            *Process      `json:"earlier,omitempty"`       // nil for this process
 
 	// Above is the id of the nearest span above it in this process, among the spans of the
 	// answer. It is empty if there is none.
-	Above string
+	Above string `json:"-"`
 	// CPUTimes and ExactTimes are of queries that ask for them. CPUTimes has at most one
 	// entry for each part of the duration. ExactTimes is JSON, as exectrace.SpanTimes.
-	CPUTimes   []CPUTime
-	ExactTimes json.RawMessage
+	CPUTimes   []CPUTime       `json:"-"`
+	ExactTimes json.RawMessage `json:"exactTimes,omitempty"`
 }
 
 // Attribute is an attribute of a span, or of a child by its name. Values are cut to 1024
 // bytes. REDACTED replaces credentials.
-type Attribute struct{ Key, Value, Child string }
+type Attribute struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Child string `json:"child,omitempty"`
+}
 
 // Coverage is how much of the time of a span CPU profiles cover, as far as they arrived.
 type Coverage int
@@ -120,9 +126,10 @@ func (c Coverage) String() string {
 
 // Process is a process that left files; see WithDirectory. Texts are empty if unknown.
 type Process struct {
-	Started          time.Time
-	PID              int
-	Service, Version string
+	Started time.Time `json:"started,omitzero"`
+	PID     int       `json:"pid,omitempty"`
+	Service string    `json:"service,omitempty"`
+	Version string    `json:"version,omitempty"`
 }
 
 // CPUTime is CPU time of a span at a time after its start.
@@ -134,9 +141,13 @@ type CPUTime struct {
 // NameTotal is the sum of the spans of one name. Label is a span_name label of their samples,
 // which may be cut, "other" or an earlier name; empty without samples.
 type NameTotal struct {
-	Service, Name, Label  string
-	Spans, Errors         int
-	Duration, MaxDuration time.Duration
-	CPU                   time.Duration
-	CPUSamples            int64
+	Service     string        `json:"service"`
+	Name        string        `json:"name"`
+	Label       string        `json:"-"`
+	Spans       int           `json:"spans"`
+	Errors      int           `json:"errors"`
+	Duration    time.Duration `json:"wallNs"`
+	MaxDuration time.Duration `json:"maxWallNs"`
+	CPU         time.Duration `json:"cpuNs"`
+	CPUSamples  int64         `json:"-"`
 }

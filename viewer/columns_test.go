@@ -58,7 +58,6 @@ func TestTextFitsIntoColumns(t *testing.T) {
 	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{`)
 	for _, address := range []string{
 		"/?format=text",
-		"/timeline?format=text",
 		"/log?format=text",
 		target("/", "query", byID(id), "format", "text"),
 		target("/", "query", byID("none"), "format", "text"),

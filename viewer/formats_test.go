@@ -27,13 +27,8 @@ func TestFormatsOfEveryView(t *testing.T) {
 		t.Errorf("folded comparison\n%s", diff)
 	}
 
-	// The list of spans as a profile has the spans listed.
 	for address, total := range map[string]int64{
-		"/?format=pprof": 73e7,
-		target("/", "format", "pprof", "name", "GET /search"):        63e7,
-		target("/", "format", "pprof", "order", "cpu", "limit", "1"): 55e7,
-		target("/", "format", "pprof", "name", "nobody"):             0,
-		target("/timeline", "format", "pprof"):                       77e7,
+		target("/timeline", "format", "pprof"): 77e7,
 		// 550 ms of the span, less as much of the baseline.
 		target("/comparison", "leftQuery", left, "rightQuery", right, "format", "pprof"): 0,
 	} {
@@ -52,20 +47,12 @@ func TestFormatsOfEveryView(t *testing.T) {
 			t.Errorf("GET %s: %d ns, want %d", address, sum, total)
 		}
 	}
-	if w := get(t, h, target("/", "format", "folded", "name", "nobody")); w.Code != http.StatusOK || w.Body.Len() > 0 {
-		t.Errorf("folded list of no spans: status %d, %q", w.Code, w.Body)
+	for _, address := range []string{"/?format=pprof", "/timeline?format=text"} {
+		if w := get(t, h, address); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "this page has no") {
+			t.Errorf("GET %s: status %d, %q", address, w.Code, w.Body)
+		}
 	}
 	if body := get(t, h, target("/timeline", "format", "folded", "query", right)).Body.String(); body != folded {
 		t.Errorf("folded time line\n%s", body)
-	}
-}
-
-func TestFocusOfAnAnswer(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	address := target("/", "query", byID(slowID), "function", "regexp.tryBacktrack", "format", "text")
-	golden(t, "function.txt", get(t, h, address).Body.String())
-	text := get(t, h, target("/", "query", byID(slowID), "function", "nobody", "format", "text")).Body.String()
-	if !strings.Contains(text, "function nobody\n         is on no stack") {
-		t.Errorf("of a function that is on no stack:\n%s", text)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -69,22 +68,5 @@ func TestUnchangedList(t *testing.T) {
 	}
 	if got = ask("since", ask().Generation); got.Unchanged {
 		t.Errorf("with a running span: %+v", got)
-	}
-}
-
-// A kept list shows how many profiles were refused until now.
-func TestListKnowsRefusedProfiles(t *testing.T) {
-	s := newTestStore(t)
-	h := viewer.Handler(s)
-	var list answer.SpanList
-	for refused := range int64(3) {
-		getJSON(t, h, "/?format=json", http.StatusOK, &list)
-		if list.Stats.ParseErrors != refused {
-			t.Errorf("%d profiles were not readable, want %d", list.Stats.ParseErrors, refused)
-		}
-		bad := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("no profile"))
-		if err := s.Export(t.Context(), bad); err == nil {
-			t.Fatal("no error")
-		}
 	}
 }

@@ -33,15 +33,14 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &handler{source: s, config: c, instance: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
+	return &handler{source: s, config: c}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// instance differs between handlers, also from handlers before a restart.
-	instance string
 	// traced counts the requests within a span that is recorded.
 	traced atomic.Uint64
 }

@@ -115,7 +115,7 @@ func TestRequestsFromElsewhere(t *testing.T) {
 			target("/", "query", ".cpu", "format", "pprof"): "application/octet-stream",
 			target("/profile", "query", ".cpu"):             "application/octet-stream",
 			"/timeline?format=json":                         "application/json",
-			"/?format=folded":                               "text/plain; charset=utf-8",
+			"/?format=text":                                 "text/plain; charset=utf-8",
 			"/":                                             "text/html; charset=utf-8",
 			"/app.js":                                       "text/javascript; charset=utf-8",
 			"/log?format=json":                              "application/json",

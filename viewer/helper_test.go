@@ -159,7 +159,7 @@ func (b *profileBuilder) location(name string) *profile.Location {
 	return loc
 }
 
-// get asks h as a local browser would.
+// get sends a request to h, as a local browser does.
 func get(t testing.TB, h http.Handler, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	return do(t, h, httptest.NewRequest(http.MethodGet, target, nil))
@@ -196,23 +196,6 @@ func getJSON(t testing.TB, h http.Handler, target string, status int, v any) {
 	if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
 		t.Fatalf("GET %s: %v in %s", target, err, w.Body)
 	}
-}
-
-// gzippedSize returns the number of bytes that h sends to a client that takes gzip.
-func gzipped(t testing.TB, plain []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, 5) // The level of answers.
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 func gunzip(t testing.TB, b []byte) []byte {

@@ -4,6 +4,7 @@
 package viewer_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// Profiles are not for everyone.
 func TestListenAndServeIsForLoopback(t *testing.T) {
 	for _, addr := range []string{":6060", "0.0.0.0:6060", "[::]:6060", "192.0.2.1:6060", "localhost", "localhost:http:1", ""} {
 		if err := viewer.ListenAndServe(t.Context(), addr, http.NotFoundHandler()); err == nil {
@@ -25,14 +25,36 @@ func TestListenAndServeIsForLoopback(t *testing.T) {
 	}
 }
 
-func TestListenAndServeOnAPortInUse(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+// The end of the context ends the contexts of requests, and Serve waits for their answers.
+func TestServe(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }()
-	addr := taken.Addr().String()
-	if err := viewer.ListenAndServe(t.Context(), addr, http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), addr) {
-		t.Errorf("error %v, want one about %s", err, addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun := make(chan struct{})
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	})
+	served := make(chan error, 1)
+	go func() { served <- viewer.Serve(ctx, free, h) }()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answered := make(chan error, 1)
+	go func() {
+		w, err := client.Get("http://" + free.Addr().String())
+		if err == nil {
+			err = w.Body.Close()
+		}
+		answered <- err
+	}()
+	<-begun
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the open request: %v", err)
 	}
 }

@@ -4,14 +4,12 @@
 package viewer_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -23,14 +21,14 @@ func TestLog(t *testing.T) {
 		t.Fatal("the store took what is no profile")
 	}
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
-		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), WallInterval: 25 * time.Millisecond, Counters: []viewer.Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
+		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
 	}))
 	var got answer.Log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
 	if len(got.Kinds) != 2 || got.Kinds[0].Kind != "cpu" || got.Kinds[0].Service != "shop" || got.Kinds[0].Count != 1 || !got.Kinds[0].Until.Equal(epoch.Add(10*time.Second)) {
 		t.Errorf("kinds %+v", got.Kinds)
 	}
-	if got.Status.WallIntervalNs != 25e6 || got.Stats.ParseErrors != 1 {
+	if got.Stats.ParseErrors != 1 {
 		t.Errorf("status %+v, stats %+v", got.Status, got.Stats)
 	}
 	if c := got.Status.Counters; c[0].Unit != "" || c[1] != (answer.Counter{Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}) {
@@ -44,33 +42,5 @@ func TestLog(t *testing.T) {
 	}
 	if page := get(t, h, "/log").Body.String(); !strings.Contains(page, "<!doctype html>") {
 		t.Errorf("page %s", page)
-	}
-}
-
-// A profile that is too big for the store is lost, and counted.
-func TestLogCountsWhatWasRefused(t *testing.T) {
-	s, err := store.New(store.WithMaxBytes(8 << 20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newProfileBuilder()
-	for i := range 100_000 {
-		b.add(1, labels(fmt.Sprintf("%016x", i), "GET /search"), fmt.Sprint("main.f", i))
-	}
-	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}
-	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err == nil {
-		t.Fatal("the store took what does not fit")
-	}
-	h := viewer.Handler(s)
-	var got answer.Log
-	getJSON(t, h, "/log?format=json", http.StatusOK, &got)
-	if got.Stats.WindowsRefused != 1 {
-		t.Errorf("%d windows refused, want 1", got.Stats.WindowsRefused)
-	}
-	if text := get(t, h, "/log?format=text").Body.String(); !strings.Contains(text, `"windowsRefused": 1`) {
-		t.Errorf("the text does not count it:\n%s", text)
-	}
-	if page := get(t, h, "/log.js").Body.String(); !strings.Contains(page, "stats.windowsRefused") {
-		t.Error("the page does not count it")
 	}
 }

@@ -36,61 +36,26 @@ func TestNamesAddUp(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s)
 	table := getNames(t, s)
-	sum := table.UnlabelledCPUNs
+	sum := table.UnlabelledCPU.Nanoseconds()
 	for _, n := range table.Names {
 		var p answer.Profile
 		getJSON(t, h, target("/", "query", n.Query, "format", "json"), http.StatusOK, &p)
-		if p.Total != n.CPUNs {
-			t.Errorf("%s has %d, its query %s selects %d", n.Name, n.CPUNs, n.Query, p.Total)
+		if p.Total != n.CPU.Nanoseconds() {
+			t.Errorf("%s has %d, its query %s selects %d", n.Name, n.CPU, n.Query, p.Total)
 		}
-		sum += n.CPUNs
+		sum += n.CPU.Nanoseconds()
 	}
 	var process answer.Profile
 	getJSON(t, h, target("/", "query", table.Query, "format", "json"), http.StatusOK, &process)
-	if sum != process.Total || table.UnlabelledCPUNs != 11e7 {
-		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPUNs, sum, process.Total)
+	if sum != process.Total || table.UnlabelledCPU != 11e7 {
+		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPU, sum, process.Total)
 	}
 	if len(table.Names) != 3 || table.Total.Names != 3 || table.Names[0].Name != "GET /search" {
 		t.Fatalf("the names are %+v", table.Names)
 	}
 	n := table.Names[0]
-	if d := n.Durations; d == nil || d.P50Ns != 1e8 || d.P95Ns != 8e8 || d.MaxNs != 8e8 || n.Measured != 3 || n.WaitNs != nil {
-		t.Errorf("its times are %+v of %d spans, its waits %v", d, n.Measured, n.WaitNs)
-	}
-}
-
-// A client has a table until spans or profiles arrive. It gets the status of the profiler.
-func TestNamesAreKept(t *testing.T) {
-	s := newTestStore(t)
-	on := true
-	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: on} }))
-	type asked struct {
-		answer.NameTable
-		Unchanged bool
-	}
-	ask := func(since string, more ...string) (table asked) {
-		t.Helper()
-		getJSON(t, h, target("/names", append(more, "format", "json", "since", since)...), http.StatusOK, &table)
-		return table
-	}
-	first := ask("")
-	if first.Status == nil || !*first.Status.Running || first.Generation == "" {
-		t.Fatalf("the status is %+v in %s", first.Status, first.Generation)
-	}
-	if again := ask(first.Generation); !again.Unchanged || again.Status == nil {
-		t.Errorf("asked again: %+v", again)
-	}
-	// A time before now may have other spans later.
-	if ask(first.Generation, "from", "now-1h").Unchanged || ask(first.Generation, "until", "now").Unchanged {
-		t.Error("the names of the last hour are said to be those of the hour before")
-	}
-	on = false
-	if stopped := ask(""); *stopped.Status.Running || len(stopped.Names) != 3 {
-		t.Errorf("once it has stopped: %+v", stopped.Status)
-	}
-	exportSecond(t, s, 20, newProfileBuilder())
-	if after := ask(first.Generation); after.Unchanged {
-		t.Error("unchanged, although a profile has come")
+	if d := n.Durations; d == nil || d.P50 != 1e8 || d.P95 != 8e8 || d.Max != 8e8 || n.Measured != 3 || n.Wait != nil {
+		t.Errorf("its times are %+v of %d spans, its waits %v", d, n.Measured, n.Wait)
 	}
 }
 
@@ -116,7 +81,7 @@ func TestNamesLeftOut(t *testing.T) {
 			continue
 		}
 		n := table.Names[0]
-		if o := table.Omitted; o.Names != 2 || o.Spans+n.Spans != 5 || o.Errors+n.Errors != 1 || o.CPUNs+n.CPUNs != table.Total.CPUNs {
+		if o := table.Omitted; o.Names != 2 || o.Spans+n.Spans != 5 || o.Errors+n.Errors != 1 || o.CPU+n.CPU != table.Total.CPU {
 			t.Errorf("by %q %+v are left out of %+v", params, o, table.Total)
 		}
 	}
@@ -131,11 +96,11 @@ func TestNamesLeftOut(t *testing.T) {
 func TestNamesSelected(t *testing.T) {
 	s := newTestStore(t)
 	table := getNames(t, s, "filter", "WORSE")
-	if len(table.Names) != 1 || table.Names[0].Name != evilName || table.Names[0].CPUNs != 3e7 || !table.Selected || !strings.Contains(table.Note, "meet the conditions") {
+	if len(table.Names) != 1 || table.Names[0].Name != evilName || table.Names[0].CPU != 3e7 || !table.Selected || !strings.Contains(table.Note, "meet the conditions") {
 		t.Errorf("by an error text: %+v", table)
 	}
 	table = getNames(t, s, "min", "100ms", "until", strconv.FormatInt(epoch.Add(5*time.Second).UnixMilli(), 10))
-	if len(table.Names) != 1 || table.Names[0].Spans != 2 || table.Names[0].CPUNs != 63e7 {
+	if len(table.Names) != 1 || table.Names[0].Spans != 2 || table.Names[0].CPU != 63e7 {
 		t.Errorf("of a time: %+v", table.Names)
 	}
 }
@@ -152,11 +117,11 @@ func TestNamesOfAService(t *testing.T) {
 	b.add(2, nil, "runtime.gcBgMarkWorker")
 	export(t, s, cart, exporter.KindCPU, b.profile)
 	both := getNames(t, s)
-	if len(both.Names) != 4 || len(both.Services) != 2 || both.UnlabelledCPUNs != 13e7 {
-		t.Errorf("of both services: %d names, %d without", len(both.Names), both.UnlabelledCPUNs)
+	if len(both.Names) != 4 || len(both.Services) != 2 || both.UnlabelledCPU != 13e7 {
+		t.Errorf("of both services: %d names, %d without", len(both.Names), both.UnlabelledCPU)
 	}
 	one := getNames(t, s, "service", "cart")
-	if len(one.Names) != 1 || one.Names[0].CPUNs != 9e7 || one.Names[0].Spans != 1 || one.UnlabelledCPUNs != 2e7 || one.Selected {
+	if len(one.Names) != 1 || one.Names[0].CPU != 9e7 || one.Names[0].Spans != 1 || one.UnlabelledCPU != 2e7 || one.Selected {
 		t.Errorf("of one: %+v", one)
 	}
 }
@@ -170,11 +135,11 @@ func TestNamesWaits(t *testing.T) {
 	b.addValues([]int64{1e7}, labels(evilID, evilName), "main.sort")
 	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	export(t, s, res, exporter.KindWall, b.profile)
-	waits := map[string]int64{}
+	waits := map[string]time.Duration{}
 	for _, n := range getNames(t, s, "sort", "waits").Names {
 		waits[n.Name] = -1
-		if n.WaitNs != nil {
-			waits[n.Name] = *n.WaitNs
+		if n.Wait != nil {
+			waits[n.Name] = *n.Wait
 		}
 	}
 	// 900 ms less 63 samples of CPU; less than nothing is nothing; and not sampled.
@@ -196,11 +161,11 @@ func TestNamesAsText(t *testing.T) {
 func TestNamesInclusive(t *testing.T) {
 	s, _, _, _ := newFamily(t)
 	table := getNames(t, s)
-	got := map[string][2]int64{}
+	got := map[string][2]time.Duration{}
 	for _, n := range table.Names {
-		got[n.Name] = [2]int64{n.CPUNs, n.CPUInclusiveNs}
+		got[n.Name] = [2]time.Duration{n.CPU, n.CPUInclusive}
 	}
-	if !table.Inclusive || table.Names[0].CPUInclusiveNs != 3e7 || got["HTTP GET"] != [2]int64{0, 3e7} || got["query"] != [2]int64{1e7, 3e7} || got["parse"] != [2]int64{2e7, 2e7} {
+	if !table.Inclusive || table.Names[0].CPUInclusive != 3e7 || got["HTTP GET"] != [2]time.Duration{0, 3e7} || got["query"] != [2]time.Duration{1e7, 3e7} || got["parse"] != [2]time.Duration{2e7, 2e7} {
 		t.Errorf("own and inclusive CPU time: %v", got)
 	}
 	if text := get(t, viewer.Handler(s), "/names?format=text").Body.String(); !strings.Contains(text, "cpu      own") {

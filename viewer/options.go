@@ -24,10 +24,10 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	flush  func(context.Context) error
-	status func() Status
-	hosts  []string
-	code   answer.Code
+	flush   func(context.Context) error
+	status  func() Status
+	hosts   []string
+	program answer.Program
 }
 
 // newConfig drops hosts that it cannot use: the handler stays closed to them.
@@ -82,8 +82,8 @@ func WithStatus(f func() Status) Option {
 // authenticating proxy.
 //
 // By default only loopback names are allowed: localhost, *.localhost and the
-// loopback addresses. The check keeps web pages from reading profiles through
-// a name of their own that they resolve to this machine (DNS rebinding). A
+// loopback addresses. Otherwise a web page could read profiles through a name that
+// it resolves to this machine (DNS rebinding). A
 // name that cannot be used is ignored and reported to otel.Handle.
 func WithAllowedHosts(hosts ...string) Option {
 	return optionFunc(func(c config) config {
@@ -110,7 +110,7 @@ type SourceCode struct {
 // lines of functions to it. By default nothing is known of the program.
 func WithSourceCode(code SourceCode) Option {
 	return optionFunc(func(c config) config {
-		c.code = answer.Code(code)
+		c.program.Code = answer.Code(code)
 		return c
 	})
 }

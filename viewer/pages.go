@@ -22,9 +22,9 @@ type page struct {
 	// fallback is the format of a request without one.
 	fallback format
 	parse    func(*question) error
-	// data answers JSON and text, pprof and folded the formats of these names. A nil
+	// data answers JSON, and text if it has one; pprof and folded the formats of these names. A nil
 	// function means that the page has no such format.
-	data   func(*answer.Reader, *question) (texter, error)
+	data   func(*answer.Reader, *question) (any, error)
 	pprof  func(*answer.Reader, *question) (*answer.Pprof, error)
 	folded func(*answer.Reader, *question) (string, error)
 	// frozen is set if the page can be one file that opens without a server.
@@ -36,18 +36,12 @@ type page struct {
 var pages = map[string]page{
 	"": {
 		fallback: formatHTML, parse: parseSpans,
-		data: func(a *answer.Reader, q *question) (texter, error) { return a.SpanList(q.spans, q.params.Get("by")) },
-		pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) {
-			return a.Pprof(a.ListedProfile(q.spans))
-		},
-		folded: func(a *answer.Reader, q *question) (string, error) { return a.Folded(a.ListedProfile(q.spans)) },
+		data:   func(a *answer.Reader, q *question) (any, error) { return a.SpanList(q.spans, q.params.Get("by")) },
 		frozen: true,
 	},
 	"profile": {
 		fallback: formatPprof, parse: parseProfile,
-		data: func(a *answer.Reader, q *question) (texter, error) {
-			return a.Profile(q.query, q.params.Get("function"))
-		},
+		data:  func(a *answer.Reader, q *question) (any, error) { return a.Profile(q.query) },
 		pprof: queryPprof, folded: queryFolded,
 		frozen: true,
 	},
@@ -59,7 +53,7 @@ var pages = map[string]page{
 	"comparison-diff": comparison,
 	"timeline": {
 		fallback: formatJSON, parse: parseTimeline,
-		data: func(a *answer.Reader, q *question) (texter, error) {
+		data: func(a *answer.Reader, q *question) (any, error) {
 			if q.process {
 				return a.Timeline(a.CPUTime(q.query))
 			}
@@ -69,24 +63,24 @@ var pages = map[string]page{
 	},
 	"source": {
 		fallback: formatJSON, parse: parseSource,
-		data: func(a *answer.Reader, q *question) (texter, error) {
+		data: func(a *answer.Reader, q *question) (any, error) {
 			return a.Source(q.params.Get("package"), q.params.Get("file"), q.line)
 		},
 	},
 	"names": {
 		fallback: formatHTML, parse: parseNames,
-		data: func(a *answer.Reader, q *question) (texter, error) { return a.NameTable(q.spans, q.names) },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.names) },
 	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, _ *question) (texter, error) { return a.Log() },
+		data: func(a *answer.Reader, _ *question) (any, error) { return a.Log() },
 	},
 }
 
 // comparison has two addresses: one shows two graphs, the other one coloured graph.
 var comparison = page{
 	fallback: formatHTML, parse: parseComparison,
-	data:  func(a *answer.Reader, q *question) (texter, error) { return a.Compare(q.query, q.right) },
+	data:  func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
 	pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.PprofDiff(q.query, q.right) },
 	folded: func(a *answer.Reader, q *question) (string, error) {
 		c, err := a.Compare(q.query, q.right)
@@ -165,9 +159,6 @@ var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, o
 
 // answer answers a question from one view of the source.
 func (h *handler) answer(ctx context.Context, p page, q *question) (resp response, err error) {
-	if !p.has(q.format) {
-		return resp, answer.BadRequestf("this page has no %s form", q.format)
-	}
 	limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
 	defer cancel()
 	defer func() {
@@ -180,25 +171,31 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 		return resp, err
 	}
 	defer closeView()
-	switch q.format {
-	case formatPprof:
+	switch {
+	case q.format == formatPprof && p.pprof != nil:
 		profile, err := p.pprof(a, q)
 		return pprofResponse(profile, err)
-	case formatFolded:
+	case q.format == formatFolded && p.folded != nil:
 		folded, err := p.folded(a, q)
 		return textResponse(folded), err
+	case q.format == formatJSON && p.data != nil:
+		if same := q.unchanged(a); same != nil {
+			return jsonResponse(same)
+		}
+		data, err := p.data(a, q)
+		if err != nil {
+			return resp, err
+		}
+		return jsonResponse(data)
+	case q.format == formatText && p.data != nil:
+		data, err := p.data(a, q)
+		if text, ok := data.(texter); ok && err == nil {
+			return textResponse(text.Text()), nil
+		} else if err != nil {
+			return resp, err
+		}
 	}
-	if same := q.unchanged(a); same != nil {
-		return jsonResponse(same)
-	}
-	data, err := p.data(a, q)
-	if err != nil {
-		return resp, err
-	}
-	if q.format == formatText {
-		return textResponse(data.Text()), nil
-	}
-	return jsonResponse(data)
+	return resp, answer.BadRequestf("this page has no %s form", q.format)
 }
 
 // open opens the view of a request.
@@ -211,9 +208,7 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	if err != nil {
 		return nil, nil, err
 	}
-	a = answer.NewReader(view, h.currentStatus(), h.instance).Within(ctx).WithCode(&h.code)
-	a.Unknown = unknown(q.params)
-	return a, view.Close, nil
+	return answer.NewReader(ctx, view, h.currentStatus(), &h.program, unknown(q.params)), view.Close, nil
 }
 
 // unchanged returns the answer to a client that polls a list and has it already. It is nil if
@@ -222,21 +217,8 @@ func (q *question) unchanged(a *answer.Reader) *answer.Unchanged {
 	since := q.params.Get("since")
 	// A list of the time before now changes with the clock.
 	byClock := strings.HasPrefix(q.params.Get("from"), "now") || strings.HasPrefix(q.params.Get("until"), "now")
-	if since == "" || byClock || q.format != formatJSON {
+	if since == "" || byClock {
 		return nil
 	}
 	return a.Unchanged(since)
-}
-
-// has returns whether the page has a format besides HTML.
-func (p page) has(f format) bool {
-	switch f {
-	case formatPprof:
-		return p.pprof != nil
-	case formatFolded:
-		return p.folded != nil
-	case formatFrozen:
-		return p.frozen
-	}
-	return p.data != nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
-	"github.com/spanprof/spanprof/viewer/internal/answer/byname"
 )
 
 // knownParams are the parameters of all pages, which link to each other with them.
@@ -105,120 +105,115 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 }
 
 const (
-	// defaultSpans is the length of the list of spans without a limit. maxSpans bounds it: a
-	// span takes about 300 bytes of JSON.
+	// defaultSpans is the length of a list without a limit. maxSpans bounds it: a span takes
+	// about 300 bytes of JSON.
 	defaultSpans = 200
 	maxSpans     = 10_000
-	// defaultNames is the length of the table of names without a limit.
-	defaultNames = 500
 	// maxAttributeConditions bounds the cost of a list of spans.
 	maxAttributeConditions = 4
 )
 
+var attributeCondition = regexp.MustCompile(`^([^=!]+)(=~|!~|!=|=)((?s).*)$`)
+
+var matchOps = map[string]store.MatchOp{"=~": store.MatchRegexp, "!~": store.MatchNotRegexp, "!=": store.MatchNotEqual, "=": store.MatchEqual}
+
 // parseAttribute reads a condition such as http.route=/cart or http.route=~/cart.*, with a
 // value without quotes.
 func parseAttribute(text string) (store.Matcher, error) {
-	i := strings.IndexAny(text, "=!")
-	if i > 0 {
-		for _, o := range []struct {
-			text string
-			op   store.MatchOp
-		}{{"=~", store.MatchRegexp}, {"!~", store.MatchNotRegexp}, {"!=", store.MatchNotEqual}, {"=", store.MatchEqual}} {
-			if value, ok := strings.CutPrefix(text[i:], o.text); ok {
-				m, err := store.NewMatcher("span."+text[:i], o.op, value)
-				if err != nil {
-					return m, answer.BadRequestf("attribute %s: %w", text, err)
-				}
-				return m, nil
-			}
-		}
+	m := attributeCondition.FindStringSubmatch(text)
+	if m == nil {
+		return store.Matcher{}, answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart, with =, !=, =~ or !~", text)
 	}
-	return store.Matcher{}, answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart, with =, !=, =~ or !~", text)
+	matcher, err := store.NewMatcher("span."+m[1], matchOps[m[2]], m[3])
+	if err != nil {
+		return matcher, answer.BadRequestf("attribute %s: %w", text, err)
+	}
+	return matcher, nil
 }
 
 var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest, "slowest": store.Slowest, "cpu": store.MostCPU}
 
-// parseSpans reads the conditions of the list of spans.
-func parseSpans(asked *question) (err error) {
-	params := asked.params
-	q := store.SpanQuery{
-		Name:     params.Get("name"),
-		Contains: params.Get("filter"),
-		Service:  params.Get("service"),
-		TraceID:  params.Get("trace"),
-		Below:    params.Get("below"),
-		Running:  true,
-	}
-	if len(params["attribute"]) > maxAttributeConditions {
-		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
-	}
-	for _, text := range params["attribute"] {
-		m, err := parseAttribute(text)
-		if err != nil {
-			return err
-		}
-		q.Attributes = append(q.Attributes, m)
-	}
-	var flat, ok bool
-	if q.OnlyErrors, err = optional(params, "error", strconv.ParseBool, "true or false"); err != nil {
-		return err
-	}
-	if flat, err = optional(params, "flat", strconv.ParseBool, "true or false"); err != nil {
-		return err
-	}
-	// The spans of a trace, and those below a span, are listed one by one.
-	q.Requests = !flat && q.TraceID == "" && q.Below == ""
-	if q.Order, ok = spanOrders[params.Get("order")]; !ok {
-		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", params.Get("order"))
-	}
-	if q.Limit, err = optional(params, "limit", parseLimit, "a whole number above 0"); err != nil {
-		return err
-	}
-	if q.Limit > maxSpans {
-		return answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", q.Limit, maxSpans)
-	}
-	q.Limit = cmp.Or(q.Limit, defaultSpans)
-	if q.MinDuration, err = optional(params, "min", parseLength, "a duration such as 250ms or 1.5s"); err != nil {
-		return err
-	}
-	if q.MaxDuration, err = optional(params, "max", parseLength, "a duration such as 250ms or 1.5s"); err != nil {
-		return err
-	}
-	if q.MaxDuration > 0 && q.MaxDuration < q.MinDuration {
-		return answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
-	}
-	q.From, q.Until, err = parseRange(params, "from", "until")
-	asked.spans = q
-	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
-	return err
+// values reads parameters, and keeps the first error.
+type values struct {
+	url.Values
+	err error
 }
 
 // optional parses a parameter; its zero value counts if it is absent.
-func optional[T any](params url.Values, name string, parse func(string) (T, error), expected string) (value T, err error) {
-	text := params.Get(name)
-	if text == "" {
-		return value, nil
+func optional[T any](v *values, name string, parse func(string) (T, error), expected string) (value T) {
+	text := v.Get(name)
+	if text == "" || v.err != nil {
+		return value
 	}
-	if value, err = parse(text); err != nil {
-		return value, answer.BadRequestf("%s %q: expected %s", name, text, expected)
+	value, err := parse(text)
+	if err != nil {
+		v.err = answer.BadRequestf("%s %q: expected %s", name, text, expected)
 	}
-	return value, nil
+	return value
 }
 
-func parseLimit(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err == nil && n < 1 {
-		err = strconv.ErrRange
-	}
-	return n, err
+func (v *values) bool(name string) bool {
+	return optional(v, name, strconv.ParseBool, "true or false")
 }
 
-func parseLength(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err == nil && d < 0 {
-		err = strconv.ErrRange
+// above parses a parameter that must not be negative.
+func above[T int | time.Duration](least T, parse func(string) (T, error)) func(string) (T, error) {
+	return func(text string) (T, error) {
+		value, err := parse(text)
+		if err == nil && value < least {
+			err = strconv.ErrRange
+		}
+		return value, err
 	}
-	return d, err
+}
+
+func (v *values) duration(name string) time.Duration {
+	return optional(v, name, above(0, time.ParseDuration), "a duration such as 250ms or 1.5s")
+}
+
+// parseSpans reads the conditions of the list of spans.
+func parseSpans(asked *question) (err error) {
+	v := &values{Values: asked.params}
+	order, known := spanOrders[v.Get("order")]
+	q := store.SpanQuery{
+		Name:     v.Get("name"),
+		Contains: v.Get("filter"),
+		Service:  v.Get("service"),
+		TraceID:  v.Get("trace"),
+		Below:    v.Get("below"),
+		Running:  true,
+		Order:    order,
+		// The spans of a trace, and those below a span, are listed one by one.
+		Requests:    !v.bool("flat") && v.Get("trace") == "" && v.Get("below") == "",
+		OnlyErrors:  v.bool("error"),
+		MinDuration: v.duration("min"),
+		MaxDuration: v.duration("max"),
+		Limit:       cmp.Or(optional(v, "limit", above(1, strconv.Atoi), "a whole number above 0"), defaultSpans),
+	}
+	switch attributes := asked.params["attribute"]; {
+	case v.err != nil:
+		return v.err
+	case !known:
+		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", v.Get("order"))
+	case q.Limit > maxSpans:
+		return answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", q.Limit, maxSpans)
+	case q.MaxDuration > 0 && q.MaxDuration < q.MinDuration:
+		return answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
+	case len(attributes) > maxAttributeConditions:
+		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
+	default:
+		for _, text := range attributes {
+			m, err := parseAttribute(text)
+			if err != nil {
+				return err
+			}
+			q.Attributes = append(q.Attributes, m)
+		}
+	}
+	q.From, q.Until, err = parseRange(asked.params, "from", "until")
+	asked.spans = q
+	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
+	return err
 }
 
 // parseNames reads the conditions and the order of the table of names.
@@ -226,22 +221,17 @@ func parseNames(q *question) error {
 	if err := parseSpans(q); err != nil {
 		return err
 	}
-	params := q.params
-	o := answer.NameOrder{Sort: cmp.Or(params.Get("sort"), byname.Sorts[0]), Limit: defaultNames}
-	if !slices.Contains(byname.Sorts, o.Sort) {
-		return answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(byname.Sorts, ", "))
+	o := answer.NameOrder{Sort: cmp.Or(q.params.Get("sort"), answer.Sorts[0]), Limit: q.spans.Limit}
+	if !slices.Contains(answer.Sorts, o.Sort) {
+		return answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(answer.Sorts, ", "))
 	}
-	switch dir := params.Get("dir"); dir {
+	switch dir := q.params.Get("dir"); dir {
 	case "":
 		o.Ascending = o.Sort == "name"
-	case "desc":
-	case "asc":
-		o.Ascending = true
+	case "desc", "asc":
+		o.Ascending = dir == "asc"
 	default:
 		return answer.BadRequestf("unknown dir %q: known are desc and asc", dir)
-	}
-	if params.Get("limit") != "" {
-		o.Limit = q.spans.Limit
 	}
 	q.names = o
 	return nil
@@ -251,20 +241,16 @@ func parseNames(q *question) error {
 // side open.
 func parseRange(params url.Values, fromName, untilName string) (from, until time.Time, err error) {
 	now := time.Now()
-	if text := params.Get(fromName); text != "" {
-		if from, _, err = parseTime(text, now); err != nil {
-			return from, until, answer.BadRequestf("%s: %w", fromName, err)
-		}
+	if from, _, err = parseTime(params.Get(fromName), now); err != nil {
+		return from, until, answer.BadRequestf("%s: %w", fromName, err)
 	}
-	if text := params.Get(untilName); text != "" {
-		t, unit, err := parseTime(text, now)
-		if err != nil {
-			return from, until, answer.BadRequestf("%s: %w", untilName, err)
-		}
-		// A span's end that was cut to seconds lies before the end. Its samples may
-		// be in a later window.
-		until = t.Add(unit)
+	t, unit, err := parseTime(params.Get(untilName), now)
+	if err != nil {
+		return from, until, answer.BadRequestf("%s: %w", untilName, err)
 	}
+	// A span's end that was cut to seconds lies before the end. Its samples may be in a later
+	// window.
+	until = t.Add(unit)
 	if !from.IsZero() && !until.IsZero() && until.Before(from) {
 		return from, until, answer.BadRequestf("%s lies before %s", untilName, fromName)
 	}
@@ -272,18 +258,18 @@ func parseRange(params url.Values, fromName, untilName string) (from, until time
 }
 
 // parseTime reads a time in the forms of continuous profilers: unix seconds,
-// milliseconds, microseconds or nanoseconds, distinguished by their magnitude; RFC 3339;
-// now, or now-1h. It also returns the length of the unit: 1700000000 is a whole second,
-// not its first instant.
+// milliseconds or nanoseconds, distinguished by their magnitude; RFC 3339; now, or now-1h. It
+// also returns the length of the unit: 1700000000 is a whole second, not its first instant.
 func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
+	if text == "" {
+		return time.Time{}, 0, nil
+	}
 	if ago, ok := strings.CutPrefix(text, "now"); ok {
-		if ago == "" {
-			return now, 0, nil
+		d, err := parseAgo(ago)
+		if err != nil {
+			return time.Time{}, 0, badTime(text)
 		}
-		if d, err := parseAgo(ago); err == nil {
-			return now.Add(-d), 0, nil
-		}
-		return time.Time{}, 0, badTime(text)
+		return now.Add(-d), 0, nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
 		switch {
@@ -303,21 +289,20 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 	return t, 0, nil
 }
 
-// parseAgo reads "-1h", "-90s" or "-7d".
+// parseAgo reads "-1h", "-90s", "-7d" or "".
 func parseAgo(text string) (time.Duration, error) {
-	text, ok := strings.CutPrefix(text, "-")
-	if !ok {
-		return 0, badTime(text)
+	if text == "" {
+		return 0, nil
+	}
+	if text[0] != '-' {
+		return 0, strconv.ErrSyntax
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
+		n, err := strconv.ParseUint(strings.TrimPrefix(days, "-"), 10, 16)
 		return time.Duration(n) * 24 * time.Hour, err
 	}
 	d, err := time.ParseDuration(text)
-	if err == nil && d < 0 {
-		return 0, badTime(text)
-	}
-	return d, err
+	return -d, err
 }
 
 func badTime(text string) error {

@@ -35,7 +35,6 @@ func TestIDsInPprof(t *testing.T) {
 		{target("/", "query", `.cpu{profile_id!~"none|other"}`, "format", "pprof"), false},
 		{target("/", "query", `.cpu{profile_id=~"`+slowID+`|none"}`, "format", "pprof"), true},
 		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof", "labels", "ids"), true},
-		{"/?format=pprof", true},
 	} {
 		w := get(t, h, test.address)
 		p, err := profile.Parse(w.Body)

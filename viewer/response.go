@@ -11,7 +11,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -123,17 +124,11 @@ func compress(body []byte) []byte {
 	return b.Bytes()
 }
 
+// gzipCoding matches the coding unless its quality is 0.
+var gzipCoding = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))`)
+
 func acceptsGzip(header http.Header) bool {
-	for _, field := range header.Values("Accept-Encoding") {
-		for coding := range strings.SplitSeq(field, ",") {
-			name, params, _ := strings.Cut(coding, ";")
-			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				q := strings.TrimSpace(params)
-				return strings.Trim(q, "q=0. ") != "" || q == ""
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(header.Values("Accept-Encoding"), gzipCoding.MatchString)
 }
 
 // writeError answers an error in the format that was asked for. A browser gets the page,

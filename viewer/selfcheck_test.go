@@ -45,10 +45,10 @@ func TestSelfCheck(t *testing.T) {
 		list, log string
 	}{
 		"none": {viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} })), nil, "", ""},
-		"fine": {checked(s, ""), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}, "self-check: all 33 checks pass", "check all 33 checks pass"},
+		"fine": {checked(s, ""), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}, "", "check all 33 checks pass"},
 		"noted": {
 			checked(s, "", fewNames), &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{answer.Finding(fewNames)}},
-			"self-check: nothing is wrong; 1 note in log?format=text", "check span-names-too-many (note): 256 names. Use fewer.",
+			"", "check span-names-too-many (note): 256 names. Use fewer.",
 		},
 		"found": {
 			checked(s, "", notWrapped, fewNames),
@@ -113,11 +113,11 @@ func TestSelfCheckShares(t *testing.T) {
 		sampled, outside *float64
 		text             string
 	}{
-		"of both":       {viewer.SelfCheck{SpansStarted: 8, SpansSampled: 2, CPU: 4 * time.Second, CPUUnlabelled: 3 * time.Second}, ptr(0.25), ptr(0.75), "check 25.0 % of spans are sampled, 75.0 % of CPU time is in no span"},
+		"of both":       {viewer.SelfCheck{SpansStarted: 8, SpansSampled: 2, CPU: 4 * time.Second, CPUUnlabelled: 3 * time.Second}, ptr(0.25), ptr(0.75), "check 25.0 % of spans are sampled check 75.0 % of CPU time is in no span"},
 		"of spans":      {viewer.SelfCheck{SpansStarted: 3}, ptr(0), nil, "check 0.0 % of spans are sampled"},
 		"of CPU":        {viewer.SelfCheck{CPU: time.Second}, nil, ptr(0), "check 0.0 % of CPU time is in no span"},
 		"of nothing":    {viewer.SelfCheck{SpansSampled: 1, CPUUnlabelled: 1}, nil, nil, ""},
-		"of too much":   {viewer.SelfCheck{SpansStarted: 1, SpansSampled: 2, CPU: 1, CPUUnlabelled: 2}, ptr(1), ptr(1), "check 100.0 % of spans are sampled, 100.0 % of CPU time is in no span"},
+		"of too much":   {viewer.SelfCheck{SpansStarted: 1, SpansSampled: 2, CPU: 1, CPUUnlabelled: 2}, ptr(1), ptr(1), "check 100.0 % of spans are sampled check 100.0 % of CPU time is in no span"},
 		"of too little": {viewer.SelfCheck{CPU: 1, CPUUnlabelled: -1}, nil, ptr(0), "check 0.0 % of CPU time is in no span"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,8 +96,8 @@ func answerOf(t *testing.T, s *store.Store, span trace.Span) (*answer.Answer, ma
 		parts[p.State] = p.Ns / 1e6
 		sum += p.Ns
 	}
-	if sum > a.Span.DurationNs {
-		t.Errorf("the states have %d together, the span %d", sum, a.Span.DurationNs)
+	if sum > a.Span.Duration.Nanoseconds() {
+		t.Errorf("the states have %d together, the span %d", sum, a.Span.Duration)
 	}
 	text := strings.Join(strings.Fields(get(t, viewer.Handler(s), target("/", "query", byID(idOf(span)), "format", "text")).Body.String()), " ")
 	// A running span has a later duration in each answer.
@@ -164,21 +164,6 @@ func TestStatesOfFamily(t *testing.T) {
 	wantParts(t, parts, map[string]int64{"sleep": 900, "not sampled": 400})
 }
 
-// Several goroutines at a time share the duration.
-func TestStatesOfGoroutines(t *testing.T) {
-	on := newStatesOn(t)
-	root := on.start(t, nil, "fan out", 1000)
-	end(root, 2000)
-	on.found(root, 1000, "runtime.gopark", "sync.runtime_SemacquireWaitGroup", "main.wait")
-	on.found(root, 1500, "main.work")
-	on.export(t, newProfileBuilder())
-	got, parts := answerOf(t, on.Store, root)
-	wantParts(t, parts, map[string]int64{"cond or waitgroup": 400, "ready without a CPU": 600})
-	if !strings.Contains(got.Note, "several goroutines worked for it at a time, 2.50 s together") {
-		t.Errorf("note %q", got.Note)
-	}
-}
-
 // Time without a sample is no wait. A running span, or one with samples to come, misses nothing
 // yet.
 func TestStatesOfWhatIsMissing(t *testing.T) {
@@ -206,11 +191,8 @@ func TestStatesOfWhatIsMissing(t *testing.T) {
 	_, parts = answerOf(t, on.Store, late)
 	wantParts(t, parts, map[string]int64{"sleep": 1000, "not sampled": 2000})
 
-	got, parts = answerOf(t, on.Store, frozen)
+	_, parts = answerOf(t, on.Store, frozen)
 	wantParts(t, parts, map[string]int64{"sleep": 400, "not sampled": 600})
-	if !strings.HasPrefix(got.Note, "its goroutines were not sampled for 600 ms") {
-		t.Errorf("note %q", got.Note)
-	}
 	got, parts = answerOf(t, on.Store, running)
 	wantParts(t, parts, map[string]int64{"sleep": 500})
 	if !strings.Contains(got.Sentence, " so far: 500 ms sleep.") || !strings.Contains(got.Note, "still running") {

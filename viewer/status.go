@@ -21,10 +21,6 @@ type Status struct {
 	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
 	// is none. Its samples arrive at its end.
 	WindowStart, WindowEnd time.Time
-	// WallInterval is the mean time between two wall samples of one goroutine, 0
-	// if wall time is not sampled. A span of duration d can be expected to have
-	// d / WallInterval samples.
-	WallInterval time.Duration
 	// Message is a sentence about a fault, such as another CPU profile; it is empty if
 	// there is none.
 	Message string
@@ -84,7 +80,6 @@ func (h *handler) currentStatus() *answer.Status {
 	out.Running = &s.Running
 	out.CanFlush = out.CanFlush && s.Running
 	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
-	out.WallIntervalNs = s.WallInterval.Nanoseconds()
 	out.Message, out.Host = s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))

@@ -6,11 +6,9 @@ package viewer_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -23,17 +21,6 @@ func newStore(t *testing.T, opts ...store.Option) *store.Store {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// The error for a foreign host names the options of both packages that make handlers.
-func TestForeignHostIsToldTheOption(t *testing.T) {
-	w := httptest.NewRecorder()
-	viewer.Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
-	for _, want := range []string{"inprocess.WithAllowedHosts", "viewer.WithAllowedHosts"} {
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s is not in %s", want, w.Body)
-		}
-	}
 }
 
 func TestStatusOfWhatDoesNotRun(t *testing.T) {
@@ -160,31 +147,6 @@ func TestUnknownIDMayBeRunning(t *testing.T) {
 	}
 }
 
-func TestProfilesOfTheProcess(t *testing.T) {
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(newStore(t)), "/?format=json", http.StatusOK, &list)
-	if list.Process == nil || len(list.Process) != 0 {
-		t.Errorf("an empty store has %+v", list.Process)
-	}
-	h := viewer.Handler(newTestStore(t))
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	titles := []string{"Whole process: CPU time", "Whole process: heap in use", "Whole process: heap allocated"}
-	if len(list.Process) != len(titles) {
-		t.Fatalf("got %+v", list.Process)
-	}
-	for i, p := range list.Process {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", p.Query, "format", "json"), http.StatusOK, &a)
-		if a.Total == 0 || a.Title != titles[i] || a.Measure != p.Measure {
-			t.Errorf("%s: total %d, title %q", p.Query, a.Total, a.Title)
-		}
-	}
-	text := get(t, h, target("/", "query", ".inuse_space", "format", "text")).Body.String()
-	if want := "heap in use 2.00 KiB from 1 allocation site, 1 window\n"; !strings.Contains(text, want) {
-		t.Errorf("%q is not in\n%s", want, text)
-	}
-}
-
 // The unit does not depend on whether there is a profile.
 func TestUnitWithoutAProfile(t *testing.T) {
 	h := viewer.Handler(newStore(t))
@@ -196,31 +158,5 @@ func TestUnitWithoutAProfile(t *testing.T) {
 		if text := get(t, h, target("/", "query", query, "format", "text")).Body.String(); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
-	}
-}
-
-func TestLongNamesInText(t *testing.T) {
-	s := newStore(t)
-	id := endSpan(t, s, strings.Repeat("é", 500), 1, 3)
-	h := viewer.Handler(s)
-	want := strings.Repeat("é", 24)
-	for _, address := range []string{"/?format=text", target("/", "query", byID(id), "format", "text")} {
-		text := get(t, h, address).Body.String()
-		if !strings.Contains(text, " "+want) || !strings.Contains(text, "é…") {
-			t.Errorf("GET %s:\n%s", address, text)
-		}
-	}
-}
-
-// A store with one kind of profile offers no other.
-func TestProcessOfOneKind(t *testing.T) {
-	s := newStore(t)
-	b := newProfileBuilder()
-	b.add(1, nil, "main.serve")
-	export(t, s, shop, exporter.KindCPU, b.profile)
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(s), "/?format=json", http.StatusOK, &list)
-	if len(list.Process) != 1 || list.Process[0] != (answer.Kind{Type: "cpu", Label: "CPU", Measure: "CPU time", Samples: 1, Query: ".cpu{}"}) {
-		t.Errorf("got %+v", list.Process)
 	}
 }

@@ -84,16 +84,6 @@ func hasPackage(name string) bool {
 	return true
 }
 
-// named returns the functions of a name, at most one of each type.
-func (f *Functions) named(name string) (ids []int32) {
-	for _, typ := range []FrameType{"", Go, Kernel, Native, OtherLanguage} {
-		if id, ok := f.byName[functionKey{name, typ}]; ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 func (k functionKey) compare(other functionKey) int {
 	return cmp.Or(cmp.Compare(k.name, other.name), cmp.Compare(k.typ, other.typ))
 }

@@ -79,9 +79,6 @@ func TestFrameTypesOfOneName(t *testing.T) {
 	if diff := cmp.Diff([]flame.TypeTotal{{Type: flame.Kernel, Self: 7}, {Type: flame.Native, Self: 3}}, s.Types()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if f := s.Focus("memset").Function; f.Self != 10 || f.Total != 10 {
-		t.Errorf("both together: %+v, want 10 of 10", f)
-	}
 	if got, want := s.Folded(), "main.main;memset 3\nmain.main;memset;memset_[k] 5\nmain.main;memset_[k] 2\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

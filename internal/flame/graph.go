@@ -21,8 +21,7 @@ type Graph struct {
 	Texts []string `json:"texts"`
 	// Functions has one entry for each function.
 	Functions FunctionTable `json:"functions"`
-	// Function is the function of each node by its index in Functions. The root has -1, or
-	// the function in the center of callers and callees.
+	// Function is the function of each node by its index in Functions. The root has -1.
 	Function []int32 `json:"function"`
 	// Parent is the parent of each node; the root has -1. In JSON it is the distance to the
 	// parent.

@@ -13,32 +13,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-func TestFocus(t *testing.T) {
-	var s locations
-	main, f, g, h := s.location("main"), s.location("f"), s.location("g"), s.location("h")
-	stacks := []store.StackValue{
-		// f calls itself through g: the outer call counts.
-		stack(4, f, g, f, main),
-		stack(2, h, f, g),
-		stack(1, h, main),
-	}
-	all := summary(stacks)
-	got := all.Focus("f")
-	if want := "f 0/6\n main 4/4\n g 2/2\n"; drawn(got.Callers) != want {
-		t.Errorf("callers\n%swant\n%s", drawn(got.Callers), want)
-	}
-	if want := "f 0/6\n g 0/4\n  f 4/4\n h 2/2\n"; drawn(got.Callees) != want {
-		t.Errorf("callees\n%swant\n%s", drawn(got.Callees), want)
-	}
-	want := flame.Function{Name: "f", File: "f.go", Line: 7, Self: 4, Total: 6, Lines: []int64{7, 4, 6}}
-	if diff := cmp.Diff(want, got.Function); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if none := all.Focus("nobody"); none.Function.Total != 0 || none.Callers.Total[0] != 0 || none.Callees.Total[0] != 0 {
-		t.Errorf("of a function that is on no stack: %+v", none)
-	}
-}
-
 func TestExecutables(t *testing.T) {
 	main := &profile.Mapping{File: "/bin/app", BuildID: "b1"}
 	again := &profile.Mapping{File: "/bin/app", BuildID: "b1", Start: 0x1000}

@@ -23,7 +23,7 @@ const maxListed = 8
 // treeNode is a function below a path of callers. nodes[0] is the root, which is not
 // a function.
 type treeNode struct {
-	parent, depth, function int32
+	parent, function int32
 	// first is the first child, next the next child of the same parent; 0 is
 	// none.
 	first, next int32
@@ -50,7 +50,7 @@ func (t *tree) child(at int32, f frame) int32 {
 	child, last, full := t.find(at, f.function)
 	if child == 0 {
 		child = int32(len(t.nodes))
-		t.nodes = append(t.nodes, treeNode{parent: at, depth: t.nodes[at].depth + 1, function: f.function, inlined: f.inlined})
+		t.nodes = append(t.nodes, treeNode{parent: at, function: f.function, inlined: f.inlined})
 		switch {
 		case full:
 			t.more[childKey{at, f.function}] = child

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // The units that pprof sample types come in.
@@ -45,17 +44,6 @@ func scaled(v, step float64, units ...string) string {
 	return fmt.Sprintf("%.2f %s", v, units[i])
 }
 
-// Expected returns a mean number of samples, which may be below 1.
-func Expected(n float64) string {
-	switch {
-	case n >= 10:
-		return fmt.Sprintf("%.0f", n)
-	case n >= 1:
-		return fmt.Sprintf("%.1f", n)
-	}
-	return fmt.Sprintf("%.2g", n)
-}
-
 // OneLine replaces the characters in s that would move a terminal's cursor or change
 // the direction of the text that follows.
 func OneLine(s string) string {
@@ -78,17 +66,6 @@ func Plural[N int | int64](n N, what string) string {
 // Percent returns part as a share of total.
 func Percent(part, total int64) string {
 	return fmt.Sprintf("%.1f%%", 100*share(part, total))
-}
-
-// Bar draws part as a share of total in ten cells, by eighths.
-func Bar(part, total int64) string {
-	eighths := min(max(int(share(part, total)*80+0.5), 0), 80)
-	full := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		full += string([]rune("▏▎▍▌▋▊▉")[rest-1])
-	}
-	// Printf pads by runes, which is what a terminal's cells are here.
-	return full + strings.Repeat(" ", 10-utf8.RuneCountInString(full))
 }
 
 func share(part, total int64) float64 {

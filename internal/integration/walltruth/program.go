@@ -42,9 +42,8 @@ type Plan struct {
 	Window     time.Duration
 }
 
-// Plans returns the cases, of which each works for some time; with more goroutines it
-// needs 15 s at least, and with the default budget, by which there is a look in ten seconds or
-// less, three minutes.
+// Plans returns the cases. Each works for some time, and with more goroutines for at least 15 s.
+// With the default budget it takes three minutes: a look comes every ten seconds or less.
 func Plans(work time.Duration) []Plan {
 	usual := Plan{Span: 150 * time.Millisecond, Work: work, Budget: 0.1, Window: time.Second}
 	plans := make([]Plan, 6)
@@ -73,7 +72,7 @@ func Main() (done bool, err error) {
 	return true, program(text)
 }
 
-// Span is what the program's own clock and its wall profile say of a span.
+// Span is a span by the program's own clock and by its wall profile.
 type Span struct {
 	Kind         string
 	Begin        time.Duration // since the work began
@@ -90,13 +89,13 @@ type Result struct {
 	// was stopped. A shorter span may have been seen by none.
 	Longest time.Duration
 	Gaps    []Gap // in the order of time
-	// Names are what the wall profiles of the kinds' names say, and not of single spans.
-	// Unwatched is the part of Took in which nobody looked.
+	// Names are sums by name, from the wall profiles of the kinds' names.
+	// Unwatched is the part of Took without looks.
 	Names  []Sum
 	Status profiler.WallStatus
 }
 
-// Gap is a time of which a part was watched by nobody, since the work began.
+// Gap is a time in which a part had no looks, since the work began.
 type Gap struct {
 	From, Until, Unwatched time.Duration
 }
@@ -148,12 +147,14 @@ func program(text string) error {
 		if err := one.ask(h, id); err != nil {
 			return err
 		}
+		one.Unwatched = r.unwatched(one.Begin, one.Begin+one.Took)
 		r.Spans = append(r.Spans, *one)
 	}
 	for _, sum := range r.Sums()[1:] {
 		if err := sum.ask(h); err != nil {
 			return err
 		}
+		sum.Unwatched = time.Duration(float64(r.unwatched(0, todo.Work)) / float64(todo.Work) * float64(sum.Took))
 		r.Names = append(r.Names, sum)
 	}
 	if err := p.Shutdown(ctx); err != nil {
@@ -162,7 +163,7 @@ func program(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// keeper is a store that knows the longest time between two looks, and when nobody looked.
+// keeper is a store that keeps the longest time between two looks, and the gaps between looks.
 // Read that after Flush.
 type keeper struct {
 	*store.Store
@@ -264,26 +265,31 @@ func workMutex(mu *sync.Mutex, d time.Duration) {
 	mu.Unlock()
 }
 
-// ask reads what the wall profile says of a span.
+// unwatched returns the time without looks between two times.
+func (r *Result) unwatched(from, until time.Duration) (sum time.Duration) {
+	for _, g := range r.Gaps {
+		sum += max(0, min(g.Unwatched, min(g.Until, until)-max(g.From, from)))
+	}
+	return sum
+}
+
+// ask reads the wall profile of a span.
 func (s *Span) ask(h http.Handler, id string) error {
 	a, err := askWall(h, `profile_id="`+id+`"`)
 	s.Total, s.Error, s.Samples = time.Duration(a.Total), time.Duration(a.ErrorNs), a.Samples
-	s.Unwatched = time.Duration(a.UnwatchedNs)
 	return err
 }
 
-// ask reads what the wall profile says of the spans of a name.
+// ask reads the wall profile of the spans of a name.
 func (s *Sum) ask(h http.Handler) error {
 	a, err := askWall(h, `span_name="`+s.Kind+`"`)
 	s.Total, s.Error = time.Duration(a.Total), time.Duration(a.ErrorNs)
-	s.Unwatched = time.Duration(a.UnwatchedShare * float64(s.Took))
 	return err
 }
 
 // wall is a part of a profile as the viewer answers it.
 type wall struct {
-	Total, ErrorNs, UnwatchedNs, Samples int64
-	UnwatchedShare                       float64
+	Total, ErrorNs, Samples int64
 }
 
 func askWall(h http.Handler, condition string) (a wall, err error) {

@@ -36,6 +36,7 @@ var (
 	inCache   = regexp.MustCompile(`^(?:.*/pkg/mod/)?([^@]+)@(v[^/]+)/(.+)$`)
 	toolchain = regexp.MustCompile(`^v0\.0\.1-(go[0-9][^-]*?)\.[a-z0-9]+-[a-z0-9]+$`)
 	pseudo    = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})$`)
+	escaped   = regexp.MustCompile(`![a-z]`)
 	major     = regexp.MustCompile(`/v[0-9]+$`)
 )
 
@@ -95,16 +96,7 @@ func within(m *debug.Module, pkg, base string) (place, bool) {
 
 // unescaped returns a module path as the module cache escapes it.
 func unescaped(name string) string {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		if name[i] == '!' && i+1 < len(name) {
-			i++
-			b.WriteByte(name[i] - 'a' + 'A')
-			continue
-		}
-		b.WriteByte(name[i])
-	}
-	return b.String()
+	return escaped.ReplaceAllStringFunc(name, func(c string) string { return strings.ToUpper(c[1:]) })
 }
 
 // url returns the address of a file, with {line} where the line belongs; "" if unknown.
@@ -148,19 +140,9 @@ type SourceText struct {
 	Lines []string `json:"lines"`
 }
 
-// Text returns the lines with their numbers.
-func (t *SourceText) Text() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, t.File)
-	for i, line := range t.Lines {
-		fmt.Fprintf(&b, "%5d  %s\n", t.First+i, line)
-	}
-	return b.String()
-}
-
 // Source returns the lines around one line of a file.
 func (r *Reader) Source(pkg, file string, line int) (*SourceText, error) {
-	return r.code.Source(pkg, file, line)
+	return r.Code.Source(pkg, file, line)
 }
 
 const (

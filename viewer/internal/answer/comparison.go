@@ -6,14 +6,9 @@ package answer
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxDiffRows bounds the differences of a comparison.
@@ -55,12 +50,12 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 		return nil, r.err
 	}
 	c.LeftName, c.RightName = sideName(c.Left, c.Right), sideName(c.Right, c.Left)
-	for _, side := range []*Profile{c.Left, c.Right} {
-		side.OfSpans, side.ProfiledNs = r.spansOf(side), r.profiledTime(side).Nanoseconds()
+	if b := c.Right.Baseline; c.Right.Span != nil && b != nil && b.Query == c.Left.Query && b.Label == "" && left.Type.Unit == termtext.Nanoseconds {
+		c.Left.OfSpans, c.Right.OfSpans = b.Spans, 1
 	}
 	c.Note = r.notes()
 	c.Flame = c.Right.summary.GraphAgainst(c.Left.summary)
-	c.Flame.SetSources(r.code.url)
+	c.Flame.SetSources(r.Code.url)
 	c.Diff, c.DiffOmitted = flame.Diff(c.Left.summary, c.Right.summary, maxDiffRows)
 	return c, nil
 }
@@ -74,64 +69,6 @@ func sideName(side, other *Profile) string {
 		return b.Meaning
 	}
 	return side.Title
-}
-
-// spansOf returns how many spans a time is the sum of, 0 where that is not known: profile ids
-// do not tell it, as spans without a sample have none.
-func (r *Reader) spansOf(p *Profile) (n int) {
-	q := p.query
-	if p.Unit != termtext.Nanoseconds {
-		return 0
-	}
-	if p.Span != nil {
-		return 1
-	}
-	service := q.service
-	if of, ok := q.Value("service_name"); ok {
-		service = of
-	}
-	conditions := q.Without("service_name").Matchers
-	if len(conditions) != 1 || conditions[0].Op() != store.MatchEqual || !q.From.IsZero() || !q.Until.IsZero() {
-		return 0
-	}
-	// The totals are of the time of all windows, which have CPU time.
-	if conditions[0].Label() != labelkey.SpanName || q.Type.Kind != exporter.KindCPU {
-		return 0
-	}
-	value, totals := conditions[0].Value(), r.nameTotals()
-	labels := sums.LabelNames(totals)
-	for _, t := range totals {
-		if t.Label != value || service != "" && t.Service != service {
-			continue
-		}
-		// What other names share the label with is not known to be of these spans.
-		if labels[sums.Name{Service: t.Service, Name: value}] > 1 {
-			return 0
-		}
-		n += t.Spans
-	}
-	return n
-}
-
-// profiledTime returns the length of the windows that may have samples of a side, 0 if it is
-// unknown.
-func (r *Reader) profiledTime(p *Profile) time.Duration {
-	q := p.query
-	if p.Unit != termtext.Nanoseconds {
-		return 0
-	}
-	if r.ranged() {
-		if len(q.Without("service_name", "service_version").Matchers) < len(q.Matchers) {
-			return 0
-		}
-		return p.Until.Sub(p.From)
-	}
-	windows := sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
-	// A side with more windows has samples of spans that outlived their windows.
-	if len(windows) != p.Windows {
-		return 0
-	}
-	return sums.Covered(windows, time.Time{}, time.Time{}, q.about)
 }
 
 // sideTitle is the name of a side for a terminal. Spans, and sides of one name, have a time.
@@ -156,11 +93,9 @@ func (c *Comparison) Text() string {
 			fmt.Fprintf(&b, "  %-9s%s for each of %d spans\n", "each", termtext.Value(side.Total/int64(side.OfSpans), side.Unit), side.OfSpans)
 		}
 	}
-	if c.Note != "" {
-		termtext.Prose(&b, "note", 11, c.Note)
-	}
-	if s := c.Status; s != nil && s.Message != "" {
-		termtext.Prose(&b, "status", 11, s.Message)
+	writeNote(&b, c.Note)
+	if c.Status != nil {
+		writeNote(&b, c.Status.Message)
 	}
 	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total")
 	more, less := 0, 0

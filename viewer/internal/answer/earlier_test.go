@@ -11,8 +11,8 @@ import (
 )
 
 func TestProcessesThatAreNotToldApart(t *testing.T) {
-	p := newEarlierProcess(&store.Process{})
-	if got, want := p.text(), "one of the earlier processes that are too many to tell apart"; got != want {
+	p := &store.Process{}
+	if got, want := processText(p), "one of the earlier processes that are too many to tell apart"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if data, err := json.Marshal(p); err != nil || string(data) != "{}" {

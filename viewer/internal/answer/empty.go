@@ -5,6 +5,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -88,24 +89,19 @@ func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	case s.Coverage == store.CoveragePartial.String():
 		return "no sample hit this span, but CPU was not profiled during part of it" + gaps
 	}
-	return fmt.Sprintf("no sample hit this span: it took %s, and two samples are 10 ms of CPU time apart by default", nanoseconds(s.DurationNs))
+	return fmt.Sprintf("no sample hit this span: it took %s, and two samples are 10 ms of CPU time apart by default", duration(s.Duration))
 }
 
 // noneHit is the reason for a span without a sample of a kind.
 func (r *Reader) noneHit(kind exporter.Kind, s *Span) string {
-	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, nanoseconds(s.DurationNs))
-}
-
-// wallInterval returns the mean time between two wall samples in nanoseconds, 0 if unknown.
-func (r *Reader) wallInterval() int64 {
-	if r.status == nil {
-		return 0
-	}
-	return r.status.WallIntervalNs
+	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, duration(s.Duration))
 }
 
 // holds returns true if a baseline selects a sample.
-func (r *Reader) holds(b *Baseline) bool { return r.selectsAny(r.resolve(b.asked())) }
+func (r *Reader) holds(b *Baseline) bool {
+	q := r.resolve(Query{Query: b.query, From: b.From, Until: b.Until})
+	return slices.ContainsFunc(r.totals(q), func(t store.Sum) bool { return t.Kind == q.Type.Kind && t.Samples > 0 })
+}
 
 // untilThen adds to a reason when the next samples arrive.
 func (r *Reader) untilThen(reason string) string {

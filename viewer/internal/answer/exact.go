@@ -14,7 +14,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
-
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -118,6 +117,8 @@ func exactPlace(stack []exactFrame) string {
 
 func nanoseconds(n int64) string { return termtext.Value(n, termtext.Nanoseconds) }
 
+func duration(d time.Duration) string { return nanoseconds(d.Nanoseconds()) }
+
 // Keys of labels that only exact waits have. Labels of their span are in package labelkey.
 const (
 	waitState       = "state"
@@ -149,7 +150,10 @@ func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	if r.err == nil && w.spans == 0 {
 		return nil, BadRequestf("no exact times of %s are held: package exectrace gives them to slow spans; ask for a span by profile_id or span_id, or for all of a name by span_name alone", q)
 	}
-	w.finish()
+	w.profile.TimeNanos, w.profile.DurationNanos = w.start, w.end-w.start
+	if w.omitted > 0 {
+		w.profile.Comments = []string{fmt.Sprintf("%d shorter waits are left out: the spans list their longest ones", w.omitted)}
+	}
 	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), profile: w.profile})
 }
 
@@ -191,7 +195,6 @@ type waitProfile struct {
 	spans      int
 	start, end int64 // of the spans, in unix nanoseconds
 	omitted    int   // waits that their spans do not list
-	functions  map[exactFrame]*profile.Function
 	locations  map[exactFrame]*profile.Location
 }
 
@@ -201,7 +204,7 @@ func newWaitProfile() *waitProfile {
 			SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
 			DefaultSampleType: "wait",
 		},
-		functions: map[exactFrame]*profile.Function{}, locations: map[exactFrame]*profile.Location{},
+		locations: map[exactFrame]*profile.Location{},
 	}
 }
 
@@ -248,30 +251,13 @@ func (p *waitProfile) stack(frames []exactFrame) (stack []*profile.Location) {
 	for _, f := range frames {
 		l := p.locations[f]
 		if l == nil {
-			l = &profile.Location{ID: uint64(len(p.profile.Location) + 1), Line: []profile.Line{{Function: p.function(f), Line: int64(f.Line)}}}
+			id := uint64(len(p.locations) + 1)
+			fn := &profile.Function{ID: id, Name: f.Func, SystemName: f.Func, Filename: f.File}
+			l = &profile.Location{ID: id, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
 			p.locations[f] = l
-			p.profile.Location = append(p.profile.Location, l)
+			p.profile.Function, p.profile.Location = append(p.profile.Function, fn), append(p.profile.Location, l)
 		}
 		stack = append(stack, l)
 	}
 	return stack
-}
-
-func (p *waitProfile) function(f exactFrame) *profile.Function {
-	f.Line = 0
-	fn := p.functions[f]
-	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(p.profile.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File}
-		p.functions[f] = fn
-		p.profile.Function = append(p.profile.Function, fn)
-	}
-	return fn
-}
-
-// finish sets what the profile is of.
-func (p *waitProfile) finish() {
-	p.profile.TimeNanos, p.profile.DurationNanos = p.start, p.end-p.start
-	if p.omitted > 0 {
-		p.profile.Comments = []string{fmt.Sprintf("%d shorter waits are left out: the spans list their longest ones", p.omitted)}
-	}
 }

@@ -15,10 +15,10 @@ import (
 
 // Log is what the source and the profiler have done.
 type Log struct {
-	Status *Status `json:"status,omitempty"`
-	Stats  Stats   `json:"stats"`
+	Status *Status     `json:"status,omitempty"`
+	Stats  store.Stats `json:"stats"`
 	// Kinds are the windows held, by kind.
-	Kinds []Windows `json:"kinds"`
+	Kinds []sums.Windows `json:"kinds"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -31,13 +31,7 @@ type Log struct {
 
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
-	l := &Log{
-		Status: r.status,
-		Stats:  newStats(r.stats),
-		Kinds:  newWindows(r.allWindows()),
-		Fixed:  r.fixed(),
-		Ranged: r.ranged(),
-	}
+	l := &Log{Status: r.status, Stats: r.stats, Kinds: sums.ByKind(r.allWindows()), Fixed: r.fixed(), Ranged: r.ranged()}
 	l.Note = r.notes()
 	return answered(r, l)
 }
@@ -57,115 +51,9 @@ func (l *Log) Text() string {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
 		}
 	}
-	if l.Note != "" {
-		termtext.Prose(&b, "note", 9, l.Note)
-	}
-	numbers, _ := json.MarshalIndent(struct {
-		Stats Stats     `json:"stats"`
-		Kinds []Windows `json:"kinds"`
-	}{l.Stats, l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
+	writeNote(&b, l.Note)
+	numbers, _ := json.MarshalIndent(map[string]any{"stats": l.Stats, "kinds": l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
 	b.Write(numbers)
 	b.WriteByte('\n')
 	return b.String()
-}
-
-// Stats is how full the store is, and what it lost; all zeros for another source.
-type Stats struct {
-	Bytes        int64 `json:"bytes"`
-	MaxBytes     int64 `json:"maxBytes"`
-	Spans        int   `json:"spans"`
-	SpansRunning int   `json:"spansRunning"`
-	Windows      int   `json:"windows"`
-	SpansEnded   int64 `json:"spansEnded"`
-	SpansEvicted int64 `json:"spansEvicted"`
-	SpansNotKept int64 `json:"spansNotKept"`
-	// SpansDropped ended faster than they could be recorded. ChildrenDropped are beyond the
-	// bound of a trace. IDsEvicted are ids with samples that were evicted while their span
-	// ran.
-	SpansDropped    int64 `json:"spansDropped"`
-	ChildrenDropped int64 `json:"childrenDropped"`
-	IDsEvicted      int64 `json:"idsEvicted"`
-	// SamplesUnseen are of spans that no processor of the store saw.
-	SamplesUnseen   int64 `json:"samplesUnseen"`
-	WindowsReceived int64 `json:"windowsReceived"`
-	WindowsEvicted  int64 `json:"windowsEvicted"`
-	// ParseErrors is the number of profiles that were not valid pprof. WindowsRefused were too
-	// large.
-	ParseErrors    int64 `json:"parseErrors"`
-	WindowsRefused int64 `json:"windowsRefused"`
-	CPUNs          int64 `json:"cpuNs"`
-	CPULabelledNs  int64 `json:"cpuLabelledNs"`
-	// Directory is left out where the store has none.
-	Directory *Directory `json:"directory,omitempty"`
-}
-
-func newStats(s store.Stats) Stats {
-	return Stats{
-		Bytes:           s.Bytes,
-		MaxBytes:        s.MaxBytes,
-		Spans:           s.Spans,
-		SpansRunning:    s.SpansRunning,
-		Windows:         s.Windows,
-		SpansEnded:      s.SpansEnded,
-		SpansEvicted:    s.SpansEvicted,
-		SpansNotKept:    s.SpansNotKept,
-		SpansDropped:    s.SpansDropped,
-		ChildrenDropped: s.ChildrenDropped,
-		IDsEvicted:      s.IDsEvicted,
-		SamplesUnseen:   s.SamplesUnseen,
-
-		WindowsReceived: s.WindowsReceived,
-		WindowsEvicted:  s.WindowsEvicted,
-		ParseErrors:     s.ParseErrors,
-		WindowsRefused:  s.WindowsRefused,
-		CPUNs:           s.CPUTime.Nanoseconds(),
-		CPULabelledNs:   s.CPUTimeLabelled.Nanoseconds(),
-		Directory:       newDirectory(s.Directory),
-	}
-}
-
-// Windows is the sum of the windows held of one kind, service, version and process.
-type Windows struct {
-	sums.Windows
-	// Earlier is the earlier process that left them in a directory; it is left out for
-	// this process.
-	Earlier *EarlierProcess `json:"earlier,omitempty"`
-}
-
-func newWindows(windows []store.WindowInfo) []Windows {
-	list := []Windows{}
-	for _, w := range sums.ByKind(windows) {
-		list = append(list, Windows{w, newEarlierProcess(w.Process)})
-	}
-	return list
-}
-
-// Directory is the files of a store and what is held of earlier processes.
-type Directory struct {
-	Path     string `json:"path"`
-	Bytes    int64  `json:"bytes"`
-	MaxBytes int64  `json:"maxBytes"`
-	// WriteFailures are files that could not be written. SegmentsRemoved are the oldest segments,
-	// removed for newer ones. FilesUnreadable are files that could not be read.
-	FilesWritten    int64 `json:"filesWritten"`
-	WriteFailures   int64 `json:"writeFailures"`
-	SegmentsRemoved int64 `json:"segmentsRemoved"`
-	FilesUnreadable int64 `json:"filesUnreadable"`
-	// Restoring is set while the files of earlier processes are read.
-	Restoring bool `json:"restoring,omitempty"`
-	// Spans and Windows of earlier processes are held, and in no other number.
-	Spans   int `json:"spans"`
-	Windows int `json:"windows"`
-	// WindowsLeftOut and SpansLeftOut are of earlier processes, without room in memory.
-	WindowsLeftOut int64 `json:"windowsLeftOut,omitempty"`
-	SpansLeftOut   int64 `json:"spansLeftOut,omitempty"`
-}
-
-// newDirectory returns nil without a directory.
-func newDirectory(d store.DirectoryStats) *Directory {
-	if d.Path == "" {
-		return nil
-	}
-	of := Directory(d)
-	return &of
 }

@@ -31,28 +31,15 @@ type Profile struct {
 	Total   int64  `json:"total"`
 	// Samples is the number of samples; of heap profiles, of allocation sites.
 	Samples int64 `json:"samples"`
-	// ErrorNs is the standard error of Total, if that is wall time. Waits is what it was
-	// spent on, the most first.
-	ErrorNs int64  `json:"errorNs,omitempty"`
-	Waits   []Wait `json:"waits,omitempty"`
+	// ErrorNs is the standard error of Total, if that is wall time.
+	ErrorNs int64 `json:"errorNs,omitempty"`
 	// Answer is where the time of Span went.
 	Answer *Answer `json:"answer,omitempty"`
-	// UnwatchedNs is how much Total may lack besides, if it is wall time of Span: nobody
-	// looked at the goroutines for so long while that ran, as the process was stopped.
-	// Without Span, UnwatchedShare is for which part of the time of the profiles nobody
-	// looked.
-	UnwatchedNs    int64   `json:"unwatchedNs,omitempty"`
-	UnwatchedShare float64 `json:"unwatchedShare,omitempty"`
-	// ExpectedSamples is the mean number of wall samples of one goroutine in the time of
-	// Span.
-	ExpectedSamples float64 `json:"expectedSamples,omitempty"`
 	// ProfileIDs is the number of different profile_id values.
 	ProfileIDs int `json:"profileIds"`
 	// OfSpans is the number of spans that Total is of, of a side of a comparison, where it is
 	// known.
 	OfSpans int `json:"ofSpans,omitempty"`
-	// ProfiledNs is the length of the profiles of a side of a comparison, where it is known.
-	ProfiledNs int64 `json:"profiledNs,omitempty"`
 	// Windows is the number of windows looked at, From and Until bound them.
 	Windows int       `json:"windows"`
 	From    time.Time `json:"from,omitzero"`
@@ -87,30 +74,25 @@ type Profile struct {
 	query   Query
 	span    store.Span
 	summary *flame.Summary
-	// focus has the callers and callees of a function, for the text form.
-	focus *flame.Focus
 }
 
-// Profile answers what q selects. The text form of a function has its callers and callees.
-func (r *Reader) Profile(q Query, function string) (*Profile, error) {
+// Profile answers what q selects.
+func (r *Reader) Profile(q Query) (*Profile, error) {
 	a := r.profile(q, flame.NewFunctions(r.ofHost(q)))
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	if a.Span != nil {
-		timed := r.withExactTimes(r.withTimes(*a.Span, a.span))
-		timed.hoist(a.span, trace)
+		timed := r.withExactTimes(r.withTimes(*a.Span))
+		timed.hoist(trace)
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
 	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
-	if function != "" {
-		a.focus = a.summary.Focus(function)
-	}
 	a.Flame = a.summary.Graph()
-	a.Flame.SetSources(r.code.url)
-	a.SourceText = r.code.Directory != ""
+	a.Flame.SetSources(r.Code.url)
+	a.SourceText = r.Code.Directory != ""
 	a.Status = r.status
 	a.Note = r.notes(a.Note)
 	return answered(r, a)
@@ -164,10 +146,13 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 			a.Span = &s
 		}
 	}
-	if interval := r.wallInterval(); a.Span != nil && q.Type.Kind == exporter.KindWall && interval > 0 {
-		a.ExpectedSamples = float64(a.Span.DurationNs) / float64(interval)
+	if q.Type.Kind == exporter.KindWall {
+		var of *store.Span
+		if a.Span != nil {
+			of = &a.span
+		}
+		a.ErrorNs = wallError(sel.Total, sel, of, a.ProfileIDs)
 	}
-	a.setWall(sel)
 	a.Title = q.title(a.Span, a.ProfileIDs)
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
@@ -176,7 +161,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.mistake(r.emptyReason(q, a))
@@ -200,8 +185,8 @@ func (r *Reader) note(q Query, a *Profile) string {
 			notes = append(notes, "profiles of part of this span's time made room for newer ones: it may have used more than is shown")
 		}
 	}
-	if p := newEarlierProcess(span.Earlier); p != nil {
-		notes = append(notes, "this span is of "+p.text())
+	if p := span.Earlier; p != nil {
+		notes = append(notes, "this span is of "+processText(p))
 	}
 	if q.App != "" && q.App != q.service && q.App != span.Service && !slices.ContainsFunc(r.nameTotals(), func(t store.NameTotal) bool { return t.Service == q.App }) {
 		// spanprof.WithAppName may have put any name into the URL.
@@ -213,43 +198,6 @@ func (r *Reader) note(q Query, a *Profile) string {
 // joinNotes leaves out those that are empty.
 func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
-}
-
-// ambiguous counts the samples of a host profile that may be of any span of the same process and
-// time. They are in the profile of no span. An eBPF agent alone has such samples.
-func (r *Reader) ambiguous(q Query, span *Span) string {
-	if !r.ofHost(q) {
-		return ""
-	}
-	q = q.unclear(span)
-	if span != nil && r.services().among(span.Service) {
-		q.service = span.Service
-	}
-	q.Query = q.WithEqual(labelkey.SpanAttribution, labelkey.Ambiguous)
-	for _, t := range r.totals(q) {
-		if t.Kind == q.Type.Kind && t.Samples > 0 {
-			return termtext.Plural(t.Samples, "sample") + " of this time may be of any span: no span has them"
-		}
-	}
-	return ""
-}
-
-// unclear returns the query for what may belong to what q selects: all of the same
-// process and time.
-func (q Query) unclear(span *Span) Query {
-	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
-		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process}, m.Label())
-	})
-	if span != nil {
-		if q.From.Before(span.Start) {
-			q.From = span.Start
-		}
-		end := span.Start.Add(time.Duration(span.DurationNs) + 1) // itself included
-		if q.Until.IsZero() || q.Until.After(end) {
-			q.Until = end
-		}
-	}
-	return q
 }
 
 // The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is

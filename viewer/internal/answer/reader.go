@@ -22,32 +22,35 @@ import (
 // Reader makes the answer to one request from one view. It keeps the first error: what it
 // reads after that is empty, and the method that makes the answer returns the error.
 type Reader struct {
+	*Program
 	view store.View
 	// info is what was known of the source before the first question.
-	info   store.Info
-	stats  store.Stats
-	status *Status
-	// instance names the handler, and so its source, in generations.
-	instance string
-	err      error
-	// ctx is the context of the request.
-	ctx context.Context
-	// code is where the source code of the program is.
-	code *Code
-	// Unknown are the unknown parameters of the request, which notes name.
-	Unknown []string
+	info    store.Info
+	stats   store.Stats
+	status  *Status
+	ctx     context.Context // of the request
+	unknown []string
+	err     error
 
-	// names, windows and every are kept for further parts of the answer.
-	names   []store.NameTotal
+	// These are kept for further parts of the answer.
+	perName []store.NameTotal
 	windows []store.WindowInfo
-	every   []store.Span
 	held    services
 }
 
-// NewReader returns a reader of view. status is nil where nothing is known of the
-// profiler; the reader completes its message. instance is different for each handler.
-func NewReader(view store.View, status *Status, instance string) *Reader {
-	r := &Reader{view: view, info: view.Info(), status: status, instance: instance, ctx: context.Background(), code: &Code{}}
+// Program is what a handler has for each Reader.
+type Program struct {
+	// Instance is different for each handler, and part of generations.
+	Instance string
+	// Code is where the source code of the program is.
+	Code Code
+}
+
+// NewReader returns a reader of view, with sums that end with ctx. status is nil where nothing
+// is known of the profiler; the reader completes its message. unknown are the unknown parameters
+// of the request, which notes name.
+func NewReader(ctx context.Context, view store.View, status *Status, p *Program, unknown []string) *Reader {
+	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx, unknown: unknown}
 	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
@@ -55,18 +58,6 @@ func NewReader(view store.View, status *Status, instance string) *Reader {
 			status.Message = "Profiling has stopped: no more samples come."
 		}
 	}
-	return r
-}
-
-// Within has sums end with ctx. It comes before any question.
-func (r *Reader) Within(ctx context.Context) *Reader {
-	r.ctx = ctx
-	return r
-}
-
-// WithCode sets where the source code of the program is.
-func (r *Reader) WithCode(code *Code) *Reader {
-	r.code = code
 	return r
 }
 
@@ -107,8 +98,8 @@ func (r *Reader) notes(others ...string) string {
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
 	}
-	if len(r.Unknown) > 0 {
-		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.Unknown))
+	if len(r.unknown) > 0 {
+		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.unknown))
 	}
 	return strings.Join(others, "; ")
 }
@@ -144,17 +135,17 @@ func (r *Reader) generation() string {
 	if r.fixed() {
 		return ""
 	}
-	return Generation(r.instance, r.info.Generation)
+	return Generation(r.Instance, r.info.Generation)
 }
 
 // Generation names a generation of the source of a handler.
 func Generation(instance string, n uint64) string { return instance + "-" + strconv.FormatUint(n, 36) }
 
 func (r *Reader) nameTotals() []store.NameTotal {
-	if r.names == nil {
-		r.names = r.list("names", store.SpanQuery{Names: true}).Names
+	if r.perName == nil {
+		r.perName = r.list("names", store.SpanQuery{Names: true}).Names
 	}
-	return r.names
+	return r.perName
 }
 
 func (r *Reader) allWindows() []store.WindowInfo {
@@ -226,14 +217,6 @@ func (r *Reader) spanOf(q store.SpanQuery) (span store.Span, known bool) {
 		return span, false
 	}
 	return found[0], true
-}
-
-// allSpans returns all spans that ended.
-func (r *Reader) allSpans() []store.Span {
-	if r.every == nil {
-		r.every = r.spans(store.SpanQuery{})
-	}
-	return r.every
 }
 
 // totals returns the number of samples by kind that meet the conditions of q.

@@ -4,9 +4,7 @@
 package answer
 
 import (
-	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -17,54 +15,15 @@ import (
 
 // Span is a span in an answer.
 type Span struct {
-	ProfileID  string    `json:"profileId"`
-	TraceID    string    `json:"traceId,omitempty"`
-	ParentID   string    `json:"parentId,omitempty"`
-	Name       string    `json:"name"`
-	Service    string    `json:"service"`
-	Start      time.Time `json:"start"`
-	DurationNs int64     `json:"durationNs"`
-	CPUNs      int64     `json:"cpuNs"`
-	CPUSamples int64     `json:"cpuSamples"`
-	// CPUInclusiveNs adds the CPU time of the spans below it in this process,
-	// where these have profiles of their own.
-	CPUInclusiveNs int64 `json:"cpuInclusiveNs"`
-	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
-	// 200th of the duration at most. Only the answer to a query has it.
-	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
-	// HasExactTimes is set if an execution trace has its times. ExactTimes has them, only in
-	// the answer to a query.
-	HasExactTimes bool            `json:"hasExactTimes,omitempty"`
-	ExactTimes    json.RawMessage `json:"exactTimes,omitempty"`
-	// AfterEnd is CPU time that the span caused after its end, in no other number.
-	AfterEnd    *AfterEnd `json:"afterEnd,omitempty"`
-	WallSamples int64     `json:"wallSamples"`
-	// SamplesHeld is the number of samples of all kinds that are held. If it is
-	// 0 and CPUSamples is not, the profile was evicted.
-	SamplesHeld int64 `json:"samplesHeld"`
-	// Running is set if the span has not ended: DurationNs is its time so far.
-	Running bool   `json:"running"`
-	Err     bool   `json:"err"`
-	Status  string `json:"status,omitempty"`
-	// Attributes are the span's own, then its children's without a profile. In the answer
-	// to a query they are also of all spans below it. AttributesOmitted is set if some were
-	// left out or not read.
-	Attributes        []Attribute `json:"attributes,omitempty"`
-	AttributesOmitted bool        `json:"attributesOmitted,omitempty"`
-	// Below is the number of spans with records below it, in the list of spans.
-	Below     int  `json:"below,omitempty"`
-	Manual    bool `json:"manual"`
-	LocalRoot bool `json:"localRoot"`
-	// SummaryMissing is set if only samples of the span are known: Start and DurationNs are
-	// of their profiles.
-	SummaryMissing bool `json:"summaryMissing"`
-	Complete       bool `json:"complete"`
+	store.Span
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
-	// Earlier is the earlier process that the span is of, which has left it in a
-	// directory; it is left out for this process.
-	Earlier *EarlierProcess `json:"earlier,omitempty"`
+	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
+	// 200th of the duration at most. Only the answer to a query has it.
+	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
+	// AfterEnd is CPU time that the span caused after its end, in no other number.
+	AfterEnd *AfterEnd `json:"afterEnd,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -81,35 +40,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 	default:
 		q.Type = r.cpuType()
 	}
-	return Span{
-		ProfileID:         s.ProfileID,
-		TraceID:           s.TraceID,
-		ParentID:          s.ParentID,
-		Name:              s.Name,
-		Service:           s.Service,
-		Start:             s.Start,
-		DurationNs:        s.Duration.Nanoseconds(),
-		CPUNs:             s.CPU.Nanoseconds(),
-		CPUSamples:        s.CPUSamples,
-		CPUInclusiveNs:    s.CPUInclusive.Nanoseconds(),
-		AfterEnd:          newAfterEnd(s),
-		HasExactTimes:     s.HasExactTimes,
-		WallSamples:       s.WallSamples,
-		SamplesHeld:       s.SamplesHeld,
-		Running:           s.Running,
-		Err:               s.Err,
-		Status:            s.Status,
-		Attributes:        newAttributes(s.Attributes),
-		AttributesOmitted: s.AttributesOmitted,
-		Below:             s.Below,
-		Manual:            s.Manual,
-		LocalRoot:         s.LocalRoot,
-		SummaryMissing:    s.SummaryMissing,
-		Complete:          s.Complete,
-		Coverage:          s.Coverage.String(),
-		Earlier:           newEarlierProcess(s.Earlier),
-		Query:             q.WithEqual(labelkey.ProfileID, s.ProfileID).String(),
-	}
+	return Span{Span: s, Coverage: s.Coverage.String(), AfterEnd: newAfterEnd(s), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
 }
 
 // title returns what the span is shown as. Work without a span is shown by the id
@@ -137,7 +68,7 @@ func (s Span) wall() string {
 	if s.Manual || s.SummaryMissing {
 		return "-"
 	}
-	return termtext.Value(s.DurationNs, termtext.Nanoseconds)
+	return duration(s.Duration)
 }
 
 // cpuParts is the number of parts of a span's duration with CPU times: a lane of the page has few
@@ -169,11 +100,6 @@ func newAfterEnd(s store.Span) *AfterEnd {
 	}
 }
 
-// text describes it.
-func (a *AfterEnd) text() string {
-	return fmt.Sprintf("cpu %s in %s, in goroutines that it had started", termtext.Value(a.CPUNs, termtext.Nanoseconds), termtext.Plural(a.CPUSamples, "sample"))
-}
-
 // afterEnd returns the title of what a span caused after its end, and a note about it.
 func (r *Reader) afterEnd(id string) (title, note string) {
 	name := id
@@ -183,39 +109,21 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
 }
 
-// withTimes returns s as answer has it, with the times of its CPU samples.
-func (r *Reader) withTimes(answer Span, s store.Span) Span {
+// withTimes returns s with the times of its CPU samples.
+func (r *Reader) withTimes(s Span) Span {
 	// Work without a span starts with its profile.
 	if s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
-		return answer
+		return s
 	}
 	timed, _ := r.spanOf(store.SpanQuery{ID: s.ProfileID, Parts: cpuParts, Brief: true})
 	for _, t := range timed.CPUTimes {
-		answer.CPUTimes = append(answer.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
+		s.CPUTimes = append(s.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
 	}
-	return answer
+	return s
 }
 
-// EarlierProcess is a process that has left spans and profiles in a directory.
-type EarlierProcess struct {
-	// Started is left out where there are too many processes to tell this one from others.
-	Started time.Time `json:"started,omitzero"`
-	// PID, Service and Version are left out if unknown. Service and Version are of its profiles.
-	PID     int    `json:"pid,omitempty"`
-	Service string `json:"service,omitempty"`
-	Version string `json:"version,omitempty"`
-}
-
-// newEarlierProcess returns nil for nil.
-func newEarlierProcess(p *store.Process) *EarlierProcess {
-	if p == nil {
-		return nil
-	}
-	return &EarlierProcess{Started: p.Started, PID: p.PID, Service: p.Service, Version: p.Version}
-}
-
-// text describes the process in a line.
-func (p *EarlierProcess) text() string {
+// processText describes an earlier process in a line.
+func processText(p *store.Process) string {
 	if p.Started.IsZero() {
 		return "one of the earlier processes that are too many to tell apart"
 	}

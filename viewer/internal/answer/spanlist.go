@@ -6,7 +6,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,22 +27,21 @@ type SpanList struct {
 	Service    string `json:"service"`
 	// Services are all services with profiles, if there are several. Service is the service
 	// of the first group or, without a group, of all profiles.
-	Services []string `json:"services,omitempty"`
-	Status   *Status  `json:"status,omitempty"`
-	Stats    Stats    `json:"stats"`
-	Spans    []Span   `json:"spans"`
+	Services []string    `json:"services,omitempty"`
+	Status   *Status     `json:"status,omitempty"`
+	Stats    store.Stats `json:"stats"`
+	Spans    []Span      `json:"spans"`
 	// Groups sums all spans by name, those with most CPU time first.
 	// GroupsOmitted is the number of names left out at its end.
-	Groups        []Group `json:"groups"`
-	GroupsOmitted int     `json:"groupsOmitted,omitempty"`
-	// GroupsOmittedCPUNs is the CPU time of the names left out.
-	GroupsOmittedCPUNs int64 `json:"groupsOmittedCpuNs,omitempty"`
+	Groups        []Name `json:"groups"`
+	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
+	// GroupsOmittedCPU is the CPU time of the names left out.
+	GroupsOmittedCPU time.Duration `json:"groupsOmittedCpuNs,omitempty"`
 	// Unnamed is the number of spans without a name. They are in no group, for no
 	// query by name selects them alone.
 	Unnamed int `json:"unnamed,omitempty"`
-	// AttributeKeys are the keys of attributes that spans have, the most frequent first, of
-	// the newest 1,000 spans without By. By
-	// sums the spans by the key that the request names.
+	// AttributeKeys are the keys of attributes of the newest 1,000 spans, the most frequent
+	// first. By sums the spans by the key that the request names.
 	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
 	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
@@ -85,9 +83,8 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
-		Stats:      newStats(r.stats),
+		Stats:      r.stats,
 		Spans:      []Span{},
-		Groups:     []Group{},
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
@@ -95,22 +92,22 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	if held.several() {
 		list.Services = held
 	}
-	totals := r.nameTotals()
-	labels := sums.LabelNames(totals)
-	for i, t := range totals {
+	var named []store.NameTotal
+	for i, t := range r.nameTotals() {
 		if i == 0 {
 			list.Service = t.Service
 		}
 		switch {
 		case t.Name == "":
 			list.Unnamed += t.Spans
-		case len(list.Groups) == MaxGroups:
+		case len(named) == MaxGroups:
 			list.GroupsOmitted++
-			list.GroupsOmittedCPUNs += t.CPU.Nanoseconds()
+			list.GroupsOmittedCPU += t.CPU
 		default:
-			list.Groups = append(list.Groups, newGroup(t, held.query(t.Service).OfType(r.cpuType()), labels))
+			named = append(named, t)
 		}
 	}
+	list.Groups = r.names(named, nil)
 	spans := r.spans(q)
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
@@ -130,68 +127,8 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	return answered(r, list)
 }
 
-// matchNothing is an expression that matches no text.
-const matchNothing = "x^"
-
-// ListedProfile returns the query for the CPU time of the spans that q selects. An error
-// is kept for the answer to it.
-func (r *Reader) ListedProfile(q store.SpanQuery) Query {
-	q.Requests = false // What is below a request is part of it.
-	spans := r.spans(q)
-	var ids []string
-	for _, s := range spans {
-		// No expression matches what is not UTF-8.
-		if utf8.ValidString(s.ProfileID) {
-			ids = append(ids, regexp.QuoteMeta(s.ProfileID))
-		}
-	}
-	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, cmp.Or(strings.Join(ids, "|"), matchNothing))
-	if err != nil && r.err == nil {
-		r.err = BadRequestf("%d spans are too many for one profile: set limit", len(spans))
-	}
-	return Query{Query: flameql.Query{Type: r.cpuType()}.With(m)}
-}
-
 // MaxGroups bounds the list of names: a program may put ids into names.
 const MaxGroups = 500
-
-// Group is the sum of the spans of one name.
-type Group struct {
-	Name    string `json:"name"`
-	Service string `json:"service"`
-	Spans   int    `json:"spans"`
-	Errors  int    `json:"errors"`
-	WallNs  int64  `json:"wallNs"`
-	// MaxWallNs is the wall time of the slowest span.
-	MaxWallNs int64 `json:"maxWallNs"`
-	CPUNs     int64 `json:"cpuNs"`
-	// Query selects the profile of the name.
-	Query string `json:"query"`
-	// Label is the span_name of Query if it is not Name: the label that the
-	// samples carry. LabelNames is the number of names of the service with that label: Query
-	// selects the work of all of them.
-	Label      string `json:"label,omitempty"`
-	LabelNames int    `json:"labelNames,omitempty"`
-}
-
-func newGroup(t store.NameTotal, process flameql.Query, labels map[sums.Name]int) Group {
-	// Without a sample only the name is known.
-	label := cmp.Or(t.Label, t.Name)
-	g := Group{
-		Name:      t.Name,
-		Service:   t.Service,
-		Spans:     t.Spans,
-		Errors:    t.Errors,
-		MaxWallNs: t.MaxDuration.Nanoseconds(),
-		WallNs:    t.Duration.Nanoseconds(),
-		CPUNs:     t.CPU.Nanoseconds(),
-		Query:     process.WithEqual(labelkey.SpanName, label).String(),
-	}
-	if label != t.Name {
-		g.Label, g.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
-	}
-	return g
-}
 
 // listedWork returns the query for the work that a list of spans is about, "" for all work of the
 // process. The note names that no query of samples has the other conditions.
@@ -222,10 +159,6 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	return q.String(), note
 }
 
-func containsText(name, text string) bool {
-	return strings.Contains(strings.ToLower(name), strings.ToLower(text))
-}
-
 // Text returns the list for a terminal.
 func (l *SpanList) Text() string {
 	var b strings.Builder
@@ -243,9 +176,6 @@ func (l *SpanList) Text() string {
 		b.WriteString("cpu includes the spans below each, samples are the span's own\n")
 	}
 	l.writeSpans(&b)
-	if l.Status != nil {
-		l.Status.SelfCheck.verdict(&b)
-	}
 	return b.String()
 }
 
@@ -264,13 +194,9 @@ func (l *SpanList) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "; %s and %s held", termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
 	}
 	b.WriteByte('\n')
-	if l.Note != "" {
-		termtext.Prose(b, "", 0, "note: "+l.Note)
-	}
+	writeNote(b, l.Note)
 	if l.Status != nil {
-		if l.Status.Message != "" {
-			termtext.Prose(b, "", 0, "note: "+l.Status.Message)
-		}
+		writeNote(b, l.Status.Message)
 		l.Status.SelfCheck.write(b, len(l.Spans) == 0)
 	}
 	for i, p := range l.Process {
@@ -295,11 +221,11 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 		if l.Ranged {
 			samples = "-"
 		}
-		cpu := s.CPUNs
+		cpu := s.CPU
 		if s.Below > 0 {
-			cpu = s.CPUInclusiveNs
+			cpu = s.CPUInclusive
 		}
-		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), termtext.Value(cpu, termtext.Nanoseconds), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), duration(cpu), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
 		if more := s.telling(); more != "" {
 			fmt.Fprintf(b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
 		}
@@ -323,7 +249,7 @@ func (s *Span) marks() string {
 		mark += " [not profiled]"
 	}
 	if s.AfterEnd != nil {
-		mark += fmt.Sprintf(" [+%s after its end]", termtext.Value(s.AfterEnd.CPUNs, termtext.Nanoseconds))
+		mark += fmt.Sprintf(" [+%s after its end]", nanoseconds(s.AfterEnd.CPUNs))
 	}
 	if s.Earlier != nil {
 		mark += " [earlier process]"

@@ -5,7 +5,6 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +19,8 @@ type Status struct {
 	Host        bool      `json:"host,omitempty"`
 	WindowStart time.Time `json:"windowStart,omitzero"`
 	WindowEnd   time.Time `json:"windowEnd,omitzero"`
-	// WallIntervalNs is the mean time between two wall samples; 0 where it is
-	// not known.
-	WallIntervalNs int64     `json:"wallIntervalNs,omitempty"`
-	Message        string    `json:"message,omitempty"`
-	Counters       []Counter `json:"counters,omitempty"`
+	Message     string    `json:"message,omitempty"`
+	Counters    []Counter `json:"counters,omitempty"`
 	// SelfCheck is missing where the program gave none.
 	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
 	// CanFlush is set if a POST to flush closes the window.
@@ -80,44 +76,25 @@ func (r *Reader) selfCheck() SelfCheck {
 	return *r.status.SelfCheck
 }
 
-// verdict writes a line if no check finds a mistake; write lists the mistakes.
-func (s *SelfCheck) verdict(b *strings.Builder) {
-	switch {
-	case s == nil:
-	case len(s.Findings) == 0:
-		fmt.Fprintf(b, "self-check: all %d checks pass\n", s.Checks)
-	case !slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Severity == wrong }):
-		fmt.Fprintf(b, "self-check: nothing is wrong; %s in log?format=text\n", termtext.Plural(len(s.Findings), "note"))
-	}
-}
-
 // write writes the mistakes for a terminal. With all it also writes notes, shares, and a
 // line if nothing was found.
 func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	if s == nil {
 		return
 	}
+	line := func(text string) { termtext.Prose(b, "check", 9, text) }
 	if all && len(s.Findings) == 0 {
-		fmt.Fprintf(b, "check    all %d checks pass\n", s.Checks)
+		line(fmt.Sprintf("all %d checks pass", s.Checks))
 	}
-	if shares := s.shares(); all && shares != "" {
-		fmt.Fprintf(b, "check    %s\n", shares)
+	if all && s.SampledShare != nil {
+		line(fmt.Sprintf("%.1f %% of spans are sampled", 100**s.SampledShare))
 	}
-	for i := range s.Findings {
-		if f := &s.Findings[i]; all || f.Severity == wrong {
-			termtext.Prose(b, "check", 9, fmt.Sprintf("%s (%s): %s", f.ID, f.Severity, f.text()))
+	if all && s.UnlabelledShare != nil {
+		line(fmt.Sprintf("%.1f %% of CPU time is in no span", 100**s.UnlabelledShare))
+	}
+	for _, f := range s.Findings {
+		if all || f.Severity == wrong {
+			line(fmt.Sprintf("%s (%s): %s", f.ID, f.Severity, f.text()))
 		}
 	}
-}
-
-// shares returns the shares of spans and CPU time in words, "" without both.
-func (s *SelfCheck) shares() string {
-	var parts []string
-	if s.SampledShare != nil {
-		parts = append(parts, fmt.Sprintf("%.1f %% of spans are sampled", 100**s.SampledShare))
-	}
-	if s.UnlabelledShare != nil {
-		parts = append(parts, fmt.Sprintf("%.1f %% of CPU time is in no span", 100**s.UnlabelledShare))
-	}
-	return strings.Join(parts, ", ")
 }

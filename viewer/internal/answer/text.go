@@ -32,84 +32,90 @@ func (a *Profile) Text() string {
 		fmt.Fprintf(&b, "%-9s%s\n", "frames", frameTypes(a.FrameTypes, a.Total))
 	}
 	b.WriteByte('\n')
-	if f := a.focus; f != nil {
-		writeFocus(&b, f, a.Total, a.Unit)
-		return b.String()
-	}
 	writeFunctions(&b, a.summary.Functions(), a.Total, a.Unit)
 	return b.String()
 }
 
+// writeNote writes a remark, if there is one.
+func writeNote(b *strings.Builder, note string) {
+	if note != "" {
+		termtext.Prose(b, "", 0, "note: "+note)
+	}
+}
+
 // header writes what is selected, in lines that begin with indent.
 func (a *Profile) header(b *strings.Builder, indent string) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, termtext.OneLine(fmt.Sprintf(format, args...)))
+	line := func(name, text string) {
+		fmt.Fprintf(b, "%s%-9s%s\n", indent, name, termtext.OneLine(text))
 	}
-	room := termtext.Columns - len(indent) - 9
 	prose := func(name, text string) {
 		if text != "" {
 			termtext.Prose(b, indent+name, len(indent)+9, text)
 		}
 	}
-	for i, text := range a.Answer.text() {
-		prose([]string{"answer", ""}[min(i, 1)], text)
+	name := "answer"
+	for _, text := range a.Answer.text() {
+		prose(name, text)
+		name = ""
 	}
-	line("query", "%s", a.Query)
-	if s := a.Span; s != nil {
-		line("span", "%s", termtext.Clip(s.title(), room))
-		line("", "start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds))
-		if s.TraceID != "" {
-			line("", "trace %s", s.TraceID)
-		}
-		if s.Err {
-			line("", "error %s", termtext.Clip(s.Status, room-len("error ")))
-		}
-		for _, a := range s.Attributes {
-			line("", "%s", termtext.Clip(a.text(), room))
-		}
-		if s.AttributesOmitted {
-			line("", "some attributes are left out: no room, or too many to look at")
-		}
-		if s.AfterEnd != nil {
-			line("after", "%s", s.AfterEnd.text())
-			line("", "%s", s.AfterEnd.Query)
-		}
-		for i, text := range s.longestWaits() {
-			prose([]string{"exactly", ""}[min(i, 1)], termtext.OneLine(text))
-		}
+	line("query", a.Query)
+	if a.Span != nil {
+		a.Span.write(line, prose, termtext.Columns-len(indent)-9)
 	}
-	line("total", "%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows())
-	prose("waits", a.waits())
+	line("total", fmt.Sprintf("%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows()))
 	prose("note", a.Note)
 	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil && !base.Empty {
-		if utf8.RuneCountInString(base.Query+base.Meaning) <= room-len("  ()") {
-			line("baseline", "%s  (%s)", base.Query, base.Meaning)
-		} else {
-			line("baseline", "%s", base.Query)
-			prose("", "("+base.Meaning+")")
-		}
+		line("baseline", base.Query)
+		prose("", "("+base.Meaning+")")
 	}
 	if c := a.WithChildren; c != nil {
-		line("children", "%s", c.Query)
+		line("children", c.Query)
 		prose("", "("+c.Meaning+")")
 	}
 	for _, k := range a.Kinds {
 		if k.Type != a.query.Type.Name && k.Samples > 0 {
-			line("also", "%s  (%s)", k.Query, k.Measure)
+			line("also", fmt.Sprintf("%s  (%s)", k.Query, k.Measure))
 		}
 	}
 	for _, s := range a.Trace {
 		if s.ProfileID != a.Span.ProfileID {
-			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), termtext.Value(s.CPUNs, termtext.Nanoseconds))
-			line("trace", "%s%s", text, termtext.Clip(s.title(), room-utf8.RuneCountInString(text)))
+			text := fmt.Sprintf("%s  wall %s  cpu %s  %s", s.ProfileID, s.wall(), duration(s.CPU), s.title())
+			line("trace", termtext.Clip(text, termtext.Columns-len(indent)-9))
 		}
 	}
 	if a.TraceOmitted > 0 {
-		line("trace", "and %s", termtext.Plural(a.TraceOmitted, "more span"))
+		line("trace", "and "+termtext.Plural(a.TraceOmitted, "more span"))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
 		prose("status", s.Message)
+	}
+}
+
+// write writes the span with two functions, in lines of room columns.
+func (s *Span) write(line, prose func(name, text string), room int) {
+	line("span", termtext.Clip(s.title(), room))
+	line("", fmt.Sprintf("start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), duration(s.CPU)))
+	if s.TraceID != "" {
+		line("", "trace "+s.TraceID)
+	}
+	if s.Err {
+		line("", termtext.Clip("error "+s.Status, room))
+	}
+	for _, a := range s.Attributes {
+		line("", termtext.Clip(attributeText(a), room))
+	}
+	if s.AttributesOmitted {
+		line("", "some attributes are left out: no room, or too many to look at")
+	}
+	if after := s.AfterEnd; after != nil {
+		line("after", fmt.Sprintf("cpu %s in %s, in goroutines that it had started", nanoseconds(after.CPUNs), termtext.Plural(after.CPUSamples, "sample")))
+		line("", after.Query)
+	}
+	name := "exactly"
+	for _, text := range s.longestWaits() {
+		prose(name, termtext.OneLine(text))
+		name = ""
 	}
 }
 
@@ -132,19 +138,11 @@ func (a *Profile) sources() string {
 	case exporter.KindMutex, exporter.KindBlock:
 		return "in " + termtext.Plural(a.Samples, "wait")
 	}
-	text := "in " + termtext.Plural(a.Samples, "sample") + a.ids()
-	if a.ExpectedSamples > 0 {
-		text += fmt.Sprintf(" (%s expected for each goroutine)", termtext.Expected(a.ExpectedSamples))
-	}
-	return text
-}
-
-// ids counts the ids of the samples, if that is known.
-func (a *Profile) ids() string {
+	text := "in " + termtext.Plural(a.Samples, "sample")
 	if a.Ranged && a.ProfileIDs == 0 {
-		return ""
+		return text
 	}
-	return " of " + termtext.Plural(a.ProfileIDs, "profile id")
+	return text + " of " + termtext.Plural(a.ProfileIDs, "profile id")
 }
 
 // writeFunctions writes the functions with most self.
@@ -176,26 +174,6 @@ func withLines(name string, f flame.Function, total int64, n int) string {
 	return name
 }
 
-// writeFocus writes a function with its callers and its callees.
-func writeFocus(b *strings.Builder, f *flame.Focus, total int64, unit string) {
-	fmt.Fprintf(b, "function %s\n", marked(f.Function.Type, f.Function.Name, termtext.Columns-9))
-	if f.Function.Total == 0 {
-		b.WriteString("         is on no stack of this profile\n")
-		return
-	}
-	if f.Function.File != "" {
-		fmt.Fprintf(b, "         %s\n", termtext.ClipStart(fmt.Sprintf("%s:%d", termtext.OneLine(f.Function.File), f.Function.Line), termtext.Columns-9))
-	}
-	fmt.Fprintf(b, "         self %s (%s)  total %s (%s)\n", termtext.Value(f.Function.Self, unit), termtext.Percent(f.Function.Self, total), termtext.Value(f.Function.Total, unit), termtext.Percent(f.Function.Total, total))
-	for line := range slices.Chunk(f.Function.Lines, 3) {
-		fmt.Fprintf(b, "         line %d self %s (%s)  total %s (%s)\n", line[0], termtext.Value(line[1], unit), termtext.Percent(line[1], total), termtext.Value(line[2], unit), termtext.Percent(line[2], total))
-	}
-	b.WriteString("\ncallers\n")
-	writeNext(b, f.Callers, total)
-	b.WriteString("\ncallees\n")
-	writeNext(b, f.Callees, total)
-}
-
 // marked writes the name of a frame in n columns, after the mark of its type.
 func marked(t flame.FrameType, name string, n int) string {
 	return t.Mark() + termtext.ClipStart(termtext.OneLine(name), n-len(t.Mark()))
@@ -208,14 +186,4 @@ func frameTypes(list []flame.TypeTotal, total int64) string {
 		parts = append(parts, fmt.Sprintf("%s%s %s", t.Type.Mark(), t.Type, termtext.Percent(t.Self, total)))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// writeNext writes the functions next to the root of a graph, the widest first.
-func writeNext(b *strings.Builder, g *flame.Graph, total int64) {
-	for node, n := 1, 0; node < g.Len() && n < textFunctions; node++ {
-		if g.Parent[node] == 0 {
-			n++
-			fmt.Fprintf(b, "%7s %-10s  %s\n", termtext.Percent(g.Total[node], total), termtext.Bar(g.Total[node], total), marked(g.Type(node), g.Name(node), termtext.Columns-20))
-		}
-	}
 }

@@ -7,10 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
@@ -65,47 +62,6 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	return answered(r, t)
 }
 
-// textBuckets bounds the text form, which has the newest buckets.
-const textBuckets = 40
-
-// Text returns the time line for a terminal.
-func (t *Timeline) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "query    %s\n", termtext.OneLine(t.Query))
-	for _, p := range t.Presets {
-		p.text(&b)
-	}
-	if t.Note != "" {
-		termtext.Prose(&b, "note", 9, t.Note)
-	}
-	if len(t.Buckets) == 0 {
-		b.WriteString("no window\n")
-		return b.String()
-	}
-	shown := t.Buckets[max(0, len(t.Buckets)-textBuckets):]
-	largest := slices.MaxFunc(shown, func(a, b sums.Bucket) int { return cmp.Compare(a.Total(), b.Total()) })
-	most := largest.Total()
-	when := termtext.NewTimeColumn(shown, func(b sums.Bucket) time.Time { return b.Start })
-	fmt.Fprintf(&b, "\n%-*s %8s %11s  %-10s %s\n", when.Width(), when.Title, "lasts", t.Unit, "", "most of it")
-	if hidden := len(t.Buckets) - len(shown); hidden > 0 {
-		fmt.Fprintf(&b, "%s\n", termtext.Plural(hidden, "older line")+" left out: set from and until")
-	}
-	for _, bucket := range shown {
-		total := bucket.Total()
-		top := "-"
-		if total > 0 {
-			top = "others " + termtext.Percent(bucket.Rest, total)
-			if len(bucket.Values) > 0 {
-				if i := slices.Index(bucket.Values, slices.Max(bucket.Values)); bucket.Values[i] > bucket.Rest {
-					top = termtext.Clip(termtext.OneLine(t.Names[i]), termtext.Columns-when.Width()-42) + " " + termtext.Percent(bucket.Values[i], total)
-				}
-			}
-		}
-		fmt.Fprintf(&b, "%s %8s %11s  %s %s\n", when.Format(bucket.Start), termtext.Value(bucket.DurationNs, termtext.Nanoseconds), termtext.Value(total, t.Unit), termtext.Bar(total, most), top)
-	}
-	return b.String()
-}
-
 // ofVersion returns the query for a version of a service.
 func (q Query) ofVersion(service, version string) string {
 	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
@@ -126,8 +82,6 @@ type PresetSide struct {
 	Query string `json:"query"`
 }
 
-func end(w store.WindowInfo) time.Time { return w.Start.Add(w.Duration) }
-
 // presets compares the newest version of the service with the newest window and the version
 // before it. There is none if the source cannot be searched as a whole, or has one version.
 func (r *Reader) presets(q Query) []Preset {
@@ -140,7 +94,7 @@ func (r *Reader) presets(q Query) []Preset {
 	if len(windows) == 0 {
 		return nil
 	}
-	byEnd := func(a, b store.WindowInfo) int { return end(a).Compare(end(b)) }
+	byEnd := func(a, b store.WindowInfo) int { return sums.End(a).Compare(sums.End(b)) }
 	newest := slices.MaxFunc(windows, byEnd)
 	windows = slices.DeleteFunc(windows, func(w store.WindowInfo) bool {
 		return w.Service != newest.Service || w.ServiceVersion == newest.ServiceVersion
@@ -155,10 +109,4 @@ func (r *Reader) presets(q Query) []Preset {
 		Left:  PresetSide{q.ofVersion(newest.Service, left)},
 		Right: PresetSide{q.ofVersion(newest.Service, right)},
 	}}
-}
-
-// text writes the preset with the parameters of ./comparison-diff.
-func (p *Preset) text(b *strings.Builder) {
-	termtext.Prose(b, "compare", 9, p.Title)
-	fmt.Fprintf(b, "         leftQuery=%s\n         rightQuery=%s\n", termtext.OneLine(p.Left.Query), termtext.OneLine(p.Right.Query))
 }

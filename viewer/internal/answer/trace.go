@@ -22,40 +22,49 @@ import (
 // maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
 const maxListedBytes = 15_000
 
+// withIDs returns q for the samples of spans. Their ids are hexadecimal digits, which need no
+// quoting, or one text.
+func withIDs(q flameql.Query, ids []string) flameql.Query {
+	q = q.Without(labelkey.ProfileID, labelkey.SpanID)
+	if len(ids) > 1 {
+		if m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, strings.Join(ids, "|")); err == nil {
+			return q.With(m)
+		}
+	}
+	return q.WithEqual(labelkey.ProfileID, ids[0])
+}
+
 // Children is the query for a span and the spans with a profile below it in this process.
 type Children struct {
 	Query string `json:"query"`
 	// Meaning describes what the query selects.
 	Meaning string `json:"meaning"`
-	// Spans is their number.
-	Spans int `json:"spans"`
 }
 
 // newChildren returns nil if no span below span has samples of the query's kind. trace
 // has the spans of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
-	ids, found := []string{span.ProfileID}, false
-	for _, s := range sums.Tree(span, trace)[1:] {
-		if s.SamplesHeld > 0 {
-			ids = append(ids, s.ProfileID)
-			found = found || sampled(s, q.Type.Kind)
+	ids, room, left, found := []string{span.ProfileID}, maxListedBytes, 0, false
+	sums.EachBelow(span, trace, func(s store.Span) bool {
+		if s.SamplesHeld == 0 {
+			return true
 		}
-	}
+		if room -= len(s.ProfileID) + 1; room < 0 {
+			left++
+			return true
+		}
+		ids = append(ids, s.ProfileID)
+		found = found || sampled(s, q.Type.Kind)
+		return true
+	})
 	if !found {
 		return nil
 	}
-	all := q.Without(labelkey.ProfileID, labelkey.SpanID)
-	expression := strings.Join(ids, "|")
-	if len(expression) > maxListedBytes {
-		all = all.WithEqual(labelkey.TraceID, span.TraceID)
-		return &Children{Query: all.String(), Meaning: "the whole trace, as these are too many for one query", Spans: len(ids)}
+	meaning := "this span with " + termtext.Plural(len(ids)-1, "span") + " below it"
+	if left > 0 {
+		meaning += fmt.Sprintf(", without %d more for which one query has no room", left)
 	}
-	// Ids of spans are hexadecimal digits: they need no quoting.
-	m, err := store.NewMatcher(labelkey.ProfileID, store.MatchRegexp, expression)
-	if err != nil {
-		return nil
-	}
-	return &Children{Query: all.With(m).String(), Meaning: "this span with " + termtext.Plural(len(ids)-1, "span") + " below it", Spans: len(ids)}
+	return &Children{Query: withIDs(q.Query, ids).String(), Meaning: meaning}
 }
 
 // sampled reports whether a span with samples may have some of a kind.
@@ -99,10 +108,11 @@ const maxHoisted = 16
 
 // hoist adds the attributes of the spans below a span that have records: they often describe
 // the request.
-func (s *Span) hoist(span store.Span, trace []store.Span) {
-	sums.EachBelow(span, trace, func(child store.Span) bool {
+func (s *Span) hoist(trace []store.Span) {
+	s.Attributes = slices.Clip(s.Attributes) // the source's
+	sums.EachBelow(s.Span, trace, func(child store.Span) bool {
 		of := cmp.Or(child.Name, "(unnamed)")
-		for _, a := range newAttributes(child.Attributes) {
+		for _, a := range child.Attributes {
 			a.Child = cmp.Or(a.Child, of)
 			switch {
 			case slices.Contains(s.Attributes, a):
@@ -140,7 +150,7 @@ func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
 		all = all[:maxTraceSpans]
 	}
 	for _, s := range all {
-		spans = append(spans, r.withTimes(r.newSpan(s), s))
+		spans = append(spans, r.withTimes(r.newSpan(s)))
 	}
 	return spans, max(0, omitted)
 }
@@ -166,8 +176,6 @@ type Baseline struct {
 
 	query flameql.Query
 }
-
-func (b *Baseline) asked() Query { return Query{Query: b.query, From: b.From, Until: b.Until} }
 
 // baselineReach is the time from the start of a baseline to its profile in such a source.
 // spanprof.WithProfileBaselineURL writes the same.

@@ -13,14 +13,14 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// TestStandardErrors plays looks at random intervals of d at spans whose length is
-// known, and compares how far off the sums are with what is said of them.
+// TestStandardErrors plays looks at random intervals of d at spans of a known length. It compares
+// the errors of the sums with their standard errors.
 func TestStandardErrors(t *testing.T) {
 	const d, trials = 1e7, 20_000
 	random := rand.New(rand.NewPCG(1, 2))
 	interval := func() float64 { return d * (0.5 + random.Float64()) }
-	// look sums the looks at a span of some length that begins at any time, and those
-	// in which it was in a state: which fills half of each period, or all of them.
+	// look sums the looks at a span of some length that begins at any time. It also sums those
+	// in a state which fills half of each period, or all of them.
 	look := func(length float64, state func(at float64) bool) (n int64, sum, inState float64) {
 		at, previous := -random.Float64()*100*d, 0.0
 		for at < length {
@@ -71,15 +71,14 @@ func TestStandardErrors(t *testing.T) {
 					t.Fatal("nothing was seen")
 				}
 				total := test.length * d * float64(test.goroutines) * float64(test.spans)
-				span := &Span{DurationNs: int64(test.length * d)}
-				l, _ := newLooks(int64(sum), n, nil, span, test.spans)
-				sumOff += square((sum - total) / math.Sqrt(l.variance()))
+				span := &store.Span{Duration: time.Duration(test.length * d)}
+				found := &store.Samples{Total: int64(sum), Samples: n}
+				sumOff += square((sum - total) / float64(wallError(int64(sum), found, span, test.spans)))
 				if test.period < test.length { // or how much is true depends on the phase
-					stateOff += square((inState - total/2) / max(1, l.part(int64(sum/2), int64(sum))))
+					stateOff += square((inState - total/2) / max(1, float64(wallError(int64(sum/2), found, span, test.spans))))
 				}
 			}
-			// A test of the other direction: what is said is not far too much where
-			// there is one span.
+			// A standard error is not far too large for one span.
 			got := math.Sqrt(sumOff / float64(rounds))
 			if got > test.sumOff || test.spans == 1 && got < 0.8 {
 				t.Errorf("sums are off by %.2f standard errors, want up to %.2f", got, test.sumOff)
@@ -88,46 +87,6 @@ func TestStandardErrors(t *testing.T) {
 				t.Errorf("parts are off by %.2f standard errors, want up to %.2f", got, test.stateOff)
 			}
 		})
-	}
-}
-
-// TestErrorsOfKnownLooks: the errors follow the times between looks, where the profile has
-// them.
-func TestErrorsOfKnownLooks(t *testing.T) {
-	const ms = float64(time.Millisecond)
-	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var of store.Looks
-	for i := range 300 {
-		d := 10 * time.Millisecond
-		if i == 100 {
-			d = time.Second
-		}
-		of.Add(begin, begin.Add(d), 0, 0, 0)
-		begin = begin.Add(d)
-	}
-	end := begin.Add(-5 * time.Millisecond) // far from the long interval
-	inLong := begin.Add(-2500 * time.Millisecond)
-	for name, test := range map[string]struct {
-		total, n int64 // in ms
-		span     *Span
-		ids      int
-		want     float64 // in ms²
-	}{
-		"a span":                    {500, 50, &Span{Start: end.Add(-500 * time.Millisecond), DurationNs: 5e8}, 1, (100 + 100) / 12.0},
-		"of three goroutines":       {1500, 150, &Span{Start: end.Add(-500 * time.Millisecond), DurationNs: 5e8}, 1, 9 * (100 + 100) / 12.0},
-		"that begins in a long one": {2400, 195, &Span{Start: inLong, DurationNs: end.Sub(inLong).Nanoseconds()}, 1, (1e6 + 100) / 12.0},
-		"found once":                {5, 1, &Span{Start: end.Add(-2 * time.Millisecond), DurationNs: 2e6}, 1, of.Single() / ms / ms * 6.25},
-		"many":                      {2500, 25, nil, 25, 25 * max(100*100, of.Mean()/ms/ms)},
-		"one look in a window":      {20_000, 2, nil, 2, 2 * 1e8},
-		"of a look before":          {5000, 0, nil, 1, 25e6},
-	} {
-		l, known := newLooks(test.total*1e6, test.n, &of, test.span, test.ids)
-		if got := l.variance() / ms / ms; !known || math.Abs(got-test.want) > 1e-3*test.want {
-			t.Errorf("%s: a variance of %v ms², want %v", name, got, test.want)
-		}
-	}
-	if _, known := newLooks(0, 0, &of, nil, 0); known {
-		t.Error("nothing has an error")
 	}
 }
 

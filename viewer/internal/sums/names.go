@@ -8,6 +8,7 @@ package sums
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -17,107 +18,158 @@ import (
 // Name is the key of sums by name.
 type Name struct{ Service, Name string }
 
-// NameSpread is the sum of the spans of one name. CPUInclusive adds the CPU time of the spans
-// below them, and each span below one of its own name once.
+// NameSpread is the sum of the spans of one name, or of one value of an attribute. CPUInclusive
+// adds the CPU time of the spans below them, and each span below one of its own name once.
 type NameSpread struct {
-	Name
-	Label                       string // a span_name of their samples
-	Spans, Errors               int
-	Duration, CPU, CPUInclusive time.Duration
-	Durations                   Spread
+	store.NameTotal
+	CPUInclusive time.Duration `json:"cpuInclusiveNs"`
+	// Measured is the number of spans that Durations are of.
+	Measured  int    `json:"measured"`
+	Durations *Times `json:"durations,omitempty"`
 }
 
-// Spread is a distribution of times.
-type Spread struct {
-	Count         int
-	P50, P95, Max time.Duration
+// Times is a distribution of times.
+type Times struct {
+	P50 time.Duration `json:"p50Ns"`
+	P95 time.Duration `json:"p95Ns"`
+	Max time.Duration `json:"maxNs"`
+}
+
+// spreads sums spans by a key, in the order of the first of each.
+type spreads struct {
+	places map[Name]int
+	list   []NameSpread
+	times  [][]time.Duration
+}
+
+// add adds a span. Manual exemplars have no duration of their own.
+func (c *spreads) add(key Name, s *store.Span) *NameSpread {
+	at, ok := c.places[key]
+	if !ok {
+		at = len(c.list)
+		c.places[key] = at
+		c.list = append(c.list, NameSpread{NameTotal: store.NameTotal{Service: key.Service, Name: key.Name}})
+		c.times = append(c.times, nil)
+	}
+	to := &c.list[at]
+	to.Spans++
+	to.Measured++
+	if s.Err {
+		to.Errors++
+	}
+	to.Label = cmp.Or(to.Label, s.Label)
+	to.CPU += s.CPU
+	if !s.Manual {
+		to.Duration += s.Duration
+		to.MaxDuration = max(to.MaxDuration, s.Duration)
+		c.times[at] = append(c.times[at], s.Duration)
+	}
+	return to
+}
+
+// sorted returns the sums with their quantiles.
+func (c *spreads) sorted() []NameSpread {
+	for i, times := range c.times {
+		if n := len(times); n > 0 {
+			slices.Sort(times)
+			c.list[i].Durations = &Times{times[(n*50+99)/100-1], times[(n*95+99)/100-1], times[n-1]}
+		}
+	}
+	return c.list
 }
 
 // maxDepth bounds the way from a span to its local root, because parents may form a circle.
 const maxDepth = 100
 
-// NameSpreads sums spans by name, in the order of the first of each. Manual exemplars have no
-// duration of their own.
+// NameSpreads sums spans by name, in the order of the first of each.
 func NameSpreads(spans []store.Span) []NameSpread {
-	type spread struct {
-		NameSpread
-		durations []time.Duration
+	c, ids := spreads{places: map[Name]int{}}, map[string]*store.Span{}
+	for i := range spans {
+		ids[spans[i].ProfileID] = &spans[i]
 	}
-	places, ids := make(map[Name]int), make(map[string]int)
-	var list []spread
 	for i := range spans {
 		s := &spans[i]
-		if s.Above != "" && len(ids) == 0 {
-			for i := range spans {
-				ids[spans[i].ProfileID] = i
-			}
-		}
-		key := Name{s.Service, s.Name}
-		at, ok := places[key]
-		if !ok {
-			at = len(list)
-			places[key] = at
-			list = append(list, spread{NameSpread: NameSpread{Name: key}})
-		}
-		to := &list[at]
-		to.Spans++
-		if s.Err {
-			to.Errors++
-		}
-		to.Label = cmp.Or(to.Label, s.Label)
-		to.CPU += s.CPU
-		if !s.Manual {
-			to.Duration += s.Duration
-			to.durations = append(to.durations, s.Duration)
-		}
-		if !belowOwnName(spans, ids, s) {
+		to := c.add(Name{s.Service, s.Name}, s)
+		if !belowOwnName(ids, s) {
 			to.CPUInclusive += s.CPUInclusive
 		}
 	}
-	spreads := make([]NameSpread, len(list))
-	for i := range list {
-		spreads[i] = list[i].NameSpread
-		spreads[i].Durations = newSpread(list[i].durations)
-	}
-	return spreads
+	return c.sorted()
 }
 
-// belowOwnName reports whether a span is below another one of its name. ids has the places of
-// the spans.
-func belowOwnName(spans []store.Span, ids map[string]int, s *store.Span) bool {
-	above := s.Above
+// belowOwnName reports whether a span is below another one of its name.
+func belowOwnName(ids map[string]*store.Span, s *store.Span) bool {
+	id := s.Above
 	for range maxDepth {
-		at, ok := ids[above]
-		if above == "" || !ok {
+		above := ids[id]
+		if id == "" || above == nil {
 			return false
 		}
-		of := &spans[at]
-		if of.Name == s.Name && of.Service == s.Service {
+		if above.Name == s.Name && above.Service == s.Service {
 			return true
 		}
-		above = of.Above
+		id = above.Above
 	}
 	return false
 }
 
-// newSpread sorts times.
-func newSpread(times []time.Duration) Spread {
-	if len(times) == 0 {
-		return Spread{}
+// AttributeKey is a key of attributes, and the number of spans that have it.
+type AttributeKey struct {
+	Key   string `json:"key"`
+	Spans int    `json:"spans"`
+}
+
+// AttributeKeys counts the keys of spans and of their children. The most frequent are first.
+func AttributeKeys(spans []store.Span) []AttributeKey {
+	counts, last := make(map[string]int), make(map[string]int)
+	for i := range spans {
+		for _, a := range spans[i].Attributes {
+			if last[a.Key] != i+1 { // several values count once
+				last[a.Key] = i + 1
+				counts[a.Key]++
+			}
+		}
 	}
-	slices.Sort(times)
-	quantile := func(percent int) time.Duration { return times[(len(times)*percent+99)/100-1] }
-	return Spread{Count: len(times), P50: quantile(50), P95: quantile(95), Max: quantile(100)}
+	keys := make([]AttributeKey, 0, len(counts))
+	for key, n := range counts {
+		keys = append(keys, AttributeKey{key, n})
+	}
+	slices.SortFunc(keys, func(a, b AttributeKey) int {
+		return cmp.Or(cmp.Compare(b.Spans, a.Spans), strings.Compare(a.Key, b.Key))
+	})
+	return keys
+}
+
+// AttributeSpreads sums spans by the values of an attribute, by descending CPU time. A span
+// counts for each of its values and for each of its children's. Then shared is set.
+func AttributeSpreads(spans []store.Span, key string) (list []NameSpread, shared bool) {
+	c := spreads{places: map[Name]int{}}
+	var values []string
+	for i := range spans {
+		values = values[:0]
+		for _, a := range spans[i].Attributes {
+			if a.Key == key && !slices.Contains(values, a.Value) {
+				values = append(values, a.Value)
+				shared = shared || a.Child != "" || len(values) > 1
+				c.add(Name{Name: a.Value}, &spans[i])
+			}
+		}
+	}
+	list = c.sorted()
+	slices.SortFunc(list, func(a, b NameSpread) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), strings.Compare(a.Name, b.Name))
+	})
+	return list, shared
 }
 
 // Labels are the labels of a query for LabelTotals.
 var Labels = []string{"service_name", labelkey.SpanName}
 
 // LabelTotals returns the values of a query with Labels, by service and span_name.
-func LabelTotals(a *store.Samples) map[Name]int64 {
-	totals := make(map[Name]int64, len(a.Sums))
+func LabelTotals(a *store.Samples) map[Name]time.Duration {
+	totals := make(map[Name]time.Duration, len(a.Sums))
 	for _, s := range a.Sums {
-		totals[Name{s.Labels[0], s.Labels[1]}] += s.Value
+		totals[Name{s.Labels[0], s.Labels[1]}] += time.Duration(s.Value)
 	}
 	return totals
 }
@@ -135,26 +187,12 @@ func LabelNames(totals []store.NameTotal) map[Name]int {
 	return names
 }
 
-// Tree returns a span and the spans of its trace below it, each once.
-func Tree(root store.Span, trace []store.Span) []store.Span {
-	all := []store.Span{root}
-	eachBelow(root, trace, false, func(s store.Span) bool {
-		all = append(all, s)
-		return true
-	})
-	return all
-}
-
-// EachBelow visits the spans below one in its process, the nearest first. Spans below one for
-// which visit returns false are left out.
+// EachBelow visits the spans of a trace below one in its process, the nearest first. Spans below
+// one for which visit returns false are left out.
 func EachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool) {
-	eachBelow(root, trace, true, visit)
-}
-
-func eachBelow(root store.Span, trace []store.Span, inProcess bool, visit func(store.Span) bool) {
 	below := map[string][]store.Span{}
 	for _, s := range trace {
-		if s.ParentID != "" && s.ProfileID != root.ProfileID && (!inProcess || !s.LocalRoot) {
+		if s.ParentID != "" && s.ProfileID != root.ProfileID && !s.LocalRoot {
 			below[s.ParentID] = append(below[s.ParentID], s)
 		}
 	}

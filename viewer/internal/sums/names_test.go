@@ -5,6 +5,7 @@ package sums_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,10 +25,10 @@ func TestNameSpreads(t *testing.T) {
 	spans = append(spans, store.Span{Service: "shop", Name: "GET /", Manual: true, Duration: 99, CPU: 4, CPUInclusive: 4})
 	want := []sums.NameSpread{
 		{
-			Name: sums.Name{Service: "cart", Name: "GET /"}, Label: "GET", Spans: 20, Errors: 1, Duration: 210, CPU: 20, CPUInclusive: 190,
-			Durations: sums.Spread{Count: 20, P50: 10, P95: 19, Max: 20},
+			NameTotal:    store.NameTotal{Service: "cart", Name: "GET /", Label: "GET", Spans: 20, Errors: 1, Duration: 210, MaxDuration: 20, CPU: 20},
+			CPUInclusive: 190, Measured: 20, Durations: &sums.Times{P50: 10, P95: 19, Max: 20},
 		},
-		{Name: sums.Name{Service: "shop", Name: "GET /"}, Spans: 1, CPU: 4, CPUInclusive: 4},
+		{NameTotal: store.NameTotal{Service: "shop", Name: "GET /", Spans: 1, CPU: 4}, CPUInclusive: 4, Measured: 1},
 	}
 	if diff := cmp.Diff(want, sums.NameSpreads(spans)); diff != "" {
 		t.Error(diff)
@@ -46,7 +47,7 @@ func TestNameSpreadsBelow(t *testing.T) {
 	}
 	got := map[string][2]time.Duration{}
 	for _, s := range sums.NameSpreads(spans) {
-		got[s.Name.Name] = [2]time.Duration{s.CPU, s.CPUInclusive}
+		got[s.Name] = [2]time.Duration{s.CPU, s.CPUInclusive}
 	}
 	want := map[string][2]time.Duration{"request": {1, 1111}, "walk": {1010, 1110}, "other": {100, 1100}, "circle": {}, "another": {}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -68,23 +69,25 @@ func TestAttributes(t *testing.T) {
 	if diff := cmp.Diff([]sums.AttributeKey{{Key: "query", Spans: 2}, {Key: "route", Spans: 2}}, sums.AttributeKeys(spans)); diff != "" {
 		t.Error(diff)
 	}
-	for key, want := range map[string][]sums.AttributeTotal{
-		"route": {{Value: "/a", Spans: 2, Errors: 1, Duration: 8, MaxDuration: 5, CPU: 2}},
-		"query": {
-			{Value: "x", Spans: 2, Errors: 1, Duration: 6, MaxDuration: 5, CPU: 10, Shared: true},
-			{Value: "y", Spans: 1, Duration: 1, MaxDuration: 1, CPU: 9, Shared: true},
-		},
-		"none": {},
+	for key, want := range map[string]string{
+		"route": "/a: 2 spans, 1 errors, 8 of at most 5, CPU 2, shared false",
+		"query": "x: 2 spans, 1 errors, 6 of at most 5, CPU 10, shared true; y: 1 spans, 0 errors, 1 of at most 1, CPU 9, shared true",
+		"none":  "",
 	} {
-		if diff := cmp.Diff(want, sums.AttributeTotals(spans, key)); diff != "" {
-			t.Errorf("%s: %s", key, diff)
+		list, shared := sums.AttributeSpreads(spans, key)
+		var got []string
+		for _, v := range list {
+			got = append(got, fmt.Sprintf("%s: %d spans, %d errors, %d of at most %d, CPU %d, shared %v", v.Name, v.Spans, v.Errors, v.Duration, v.MaxDuration, v.CPU, shared))
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%s: got %s, want %s", key, got, want)
 		}
 	}
 }
 
 func TestLabels(t *testing.T) {
 	a := &store.Samples{Sums: []store.Sum{{Labels: []string{"cart", "a"}, Value: 3}, {Labels: []string{"shop", "a"}, Value: 4}, {Labels: []string{"cart", "a"}, Value: 2}}}
-	if diff := cmp.Diff(map[sums.Name]int64{{Service: "cart", Name: "a"}: 5, {Service: "shop", Name: "a"}: 4}, sums.LabelTotals(a)); diff != "" {
+	if diff := cmp.Diff(map[sums.Name]time.Duration{{Service: "cart", Name: "a"}: 5, {Service: "shop", Name: "a"}: 4}, sums.LabelTotals(a)); diff != "" {
 		t.Error(diff)
 	}
 	totals := []store.NameTotal{{Name: "GET /1", Label: "GET", Spans: 1}, {Name: "GET /2", Label: "GET", Spans: 2}, {Name: "GET", Label: "GET"}}
@@ -94,7 +97,7 @@ func TestLabels(t *testing.T) {
 }
 
 // Parents may form a circle, and a span in another process is no local child.
-func TestTree(t *testing.T) {
+func TestEachBelow(t *testing.T) {
 	span := func(id, parent string, root bool) store.Span {
 		return store.Span{ProfileID: id, ParentID: parent, LocalRoot: root}
 	}
@@ -105,9 +108,6 @@ func TestTree(t *testing.T) {
 			ids += fmt.Sprint(s.ProfileID)
 		}
 		return ids
-	}
-	if got := ids(sums.Tree(root, trace)); got != "12435" {
-		t.Errorf("the tree is %s, want 12435", got)
 	}
 	for _, test := range []struct{ leaveOut, want string }{{"", "23"}, {"2", "2"}} {
 		var visited []store.Span

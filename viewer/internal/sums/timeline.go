@@ -29,15 +29,6 @@ type Bucket struct {
 	Rest       int64     `json:"rest"`
 }
 
-// Total returns the value of all samples.
-func (b *Bucket) Total() int64 {
-	total := b.Rest
-	for _, v := range b.Values {
-		total += v
-	}
-	return total
-}
-
 // NewTimeline returns the values of a over time, of the n span_names with the most of it. The
 // windows are of the kind and time of the query. Windows that begin at one moment are one
 // bucket. Momentary values are of all services at that time.

@@ -136,20 +136,4 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%+v: %d windows", test, len(got))
 		}
 	}
-	cpu := sums.In(all, exporter.KindCPU, time.Time{}, time.Time{})
-	newer := func(w store.WindowInfo) bool { return w.Earlier == nil }
-	any := func(store.WindowInfo) bool { return true }
-	for _, test := range []struct {
-		from, until time.Time
-		about       func(store.WindowInfo) bool
-		want        time.Duration
-	}{
-		{time.Time{}, time.Time{}, any, 35 * time.Second},
-		{time.Time{}, time.Time{}, newer, 20 * time.Second},
-		{at(8), at(22), any, 9 * time.Second},
-	} {
-		if got := sums.Covered(cpu, test.from, test.until, test.about); got != test.want {
-			t.Errorf("from %v until %v: %v are covered, want %v", test.from, test.until, got, test.want)
-		}
-	}
 }

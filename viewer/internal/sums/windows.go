@@ -30,20 +30,21 @@ func In(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (
 
 // Windows is the sum of the windows of one kind, service, version and process.
 type Windows struct {
-	Kind    string         `json:"kind"`
-	Service string         `json:"service"`
-	Version string         `json:"version,omitempty"`
-	Count   int            `json:"windows"`
-	Samples int64          `json:"samples"`
-	Bytes   int64          `json:"bytes"`
-	From    time.Time      `json:"from"`
-	Until   time.Time      `json:"until"`
-	Process *store.Process `json:"-"` // nil for this process
+	Kind    string    `json:"kind"`
+	Service string    `json:"service"`
+	Version string    `json:"version,omitempty"`
+	Count   int       `json:"windows"`
+	Samples int64     `json:"samples"`
+	Bytes   int64     `json:"bytes"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+	// Process left the windows in a directory, nil for this process.
+	Process *store.Process `json:"earlier,omitempty"`
 }
 
 // ByKind sums windows, in the order of the first of each sum.
 func ByKind(windows []store.WindowInfo) []Windows {
-	var list []Windows
+	list := []Windows{}
 	for _, w := range windows {
 		i := slices.IndexFunc(list, func(k Windows) bool {
 			return Same(k.Process, w.Earlier) && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
@@ -66,22 +67,4 @@ func ByKind(windows []store.WindowInfo) []Windows {
 // Same reports whether two processes are one; nil is this process.
 func Same(a, b *store.Process) bool {
 	return a == b || a != nil && b != nil && a.Started.Equal(b.Started) && a.PID == b.PID
-}
-
-// Covered returns the length of the time in windows for which about returns true, between two
-// times; a zero until means no end. Windows are by start.
-func Covered(windows []store.WindowInfo, from, until time.Time, about func(store.WindowInfo) bool) (covered time.Duration) {
-	for _, w := range windows {
-		start, end := w.Start, End(w)
-		if start.Before(from) {
-			start = from
-		}
-		if !until.IsZero() && end.After(until) {
-			end = until
-		}
-		if d := end.Sub(start); d > 0 && about(w) {
-			covered, from = covered+d, end
-		}
-	}
-	return covered
 }

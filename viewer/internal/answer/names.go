@@ -1,0 +1,313 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
+)
+
+// Name is the sum of the spans of one name in one service.
+type Name struct {
+	sums.NameSpread
+	// Value is the name, if that is a value of an attribute; otherwise nil.
+	Value *string `json:"value,omitempty"`
+	// Wait is the wall time in samples less the CPU time. It is nil where wall time was not
+	// sampled, or is shared with another name.
+	Wait *time.Duration `json:"waitNs,omitempty"`
+	// Query selects the profile of the name, "" if no query selects it alone.
+	Query string `json:"query"`
+	// Label is the span_name of Query if it is not the name: the label that the samples
+	// carry. LabelNames is the number of names of the service with that label: Query
+	// selects the work of all of them.
+	Label      string `json:"label,omitempty"`
+	LabelNames int    `json:"labelNames,omitempty"`
+
+	sortedBy time.Duration
+}
+
+// NameTable has the sums of spans by name.
+type NameTable struct {
+	// Generation is as in the list of spans.
+	Generation string `json:"generation"`
+	Service    string `json:"service"`
+	// Services are all services with profiles, if there are several.
+	Services []string `json:"services,omitempty"`
+	// Sort is the order of Names, Order "desc" or "asc".
+	Sort  string `json:"sort"`
+	Order string `json:"order"`
+	Names []Name `json:"names"`
+	// Total is the sum of all names, Omitted the sum of the names that are left out.
+	Total   Sum `json:"total"`
+	Omitted Sum `json:"omitted"`
+	// UnlabelledCPU is the CPU time of samples without span_name: of no span, as a rule. It
+	// is in no row.
+	UnlabelledCPU time.Duration `json:"unlabelledCpuNs"`
+	// Query selects the CPU time of all, where nothing narrows the spans.
+	Query string `json:"query"`
+	// Selected is set if the sums are of the spans that meet the request's conditions.
+	Selected bool `json:"selected,omitempty"`
+	// Inclusive is set if spans have spans below them with CPU time of their own.
+	Inclusive bool `json:"inclusive,omitempty"`
+	// Fixed is set if nothing changes, Ranged if the source cannot be searched as a whole.
+	Fixed  bool    `json:"fixed,omitempty"`
+	Ranged bool    `json:"ranged,omitempty"`
+	Note   string  `json:"note,omitempty"`
+	Status *Status `json:"status,omitempty"`
+}
+
+// Sum is the sum of some names.
+type Sum struct {
+	Names  int           `json:"names"`
+	Spans  int           `json:"spans"`
+	Errors int           `json:"errors"`
+	CPU    time.Duration `json:"cpuNs"`
+}
+
+// names returns a row for each total, with the times of the spans that are held.
+func (r *Reader) names(totals []store.NameTotal, spreads []sums.NameSpread) []Name {
+	held, labels := r.services(), sums.LabelNames(totals)
+	spread := make(map[sums.Name]*sums.NameSpread, len(spreads))
+	for i := range spreads {
+		spread[sums.Name{Service: spreads[i].Service, Name: spreads[i].Name}] = &spreads[i]
+	}
+	rows := make([]Name, 0, len(totals))
+	for _, t := range totals {
+		row := Name{NameSpread: sums.NameSpread{NameTotal: t, CPUInclusive: t.CPU}}
+		if s := spread[sums.Name{Service: t.Service, Name: t.Name}]; s != nil {
+			row.Measured, row.Durations = s.Measured, s.Durations
+			row.CPUInclusive += max(0, s.CPUInclusive-s.CPU)
+		}
+		if t.Name != "" {
+			// Without a sample only the name is known.
+			label := cmp.Or(t.Label, t.Name)
+			row.Query = held.query(t.Service).OfType(r.cpuType()).WithEqual(labelkey.SpanName, label).String()
+			if label != t.Name {
+				row.Label, row.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// NameOrder is the order and the length of the table.
+type NameOrder struct {
+	Sort      string
+	Ascending bool
+	Limit     int
+}
+
+// NameTable answers the sums of spans by name: of all that ended in the time of the windows
+// held. If q has conditions, the sums are of the spans with a record that meet them.
+func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
+	held := r.services()
+	t := &NameTable{Generation: r.generation(), Fixed: r.fixed(), Ranged: r.ranged(), Service: q.Service, Status: r.status}
+	if held.several() {
+		t.Services = held
+	}
+	all := flameql.Query{Type: r.cpuType()}
+	if q.Service != "" {
+		all = held.query(q.Service).OfType(r.cpuType())
+	} else if len(held) > 0 {
+		t.Service = held[0]
+	}
+	t.Query = all.String()
+	var spreads []sums.NameSpread
+	if r.records() {
+		of := q
+		of.Running, of.Requests, of.Limit, of.Order, of.Brief = false, false, 0, store.Newest, true
+		spreads = sums.NameSpreads(r.spans(of))
+	}
+	var totals []store.NameTotal
+	var notes []string
+	if t.Selected = r.records() && narrowed(q); t.Selected {
+		for _, s := range spreads {
+			totals = append(totals, s.NameTotal)
+		}
+		notes = append(notes, "these are the sums of the spans that are held and meet the conditions")
+	} else {
+		for _, of := range r.nameTotals() {
+			if (q.Service == "" || of.Service == q.Service) && (of.Name != "" || of.CPU > 0) &&
+				(q.Name == "" || of.Name == q.Name) && strings.Contains(strings.ToLower(of.Name), strings.ToLower(q.Contains)) {
+				totals = append(totals, of)
+			}
+		}
+	}
+	t.Names = r.names(totals, spreads)
+	switch {
+	case !r.records():
+		notes = append(notes, "the profiles here know no times of spans")
+		beyond := q
+		beyond.Name, beyond.Contains = "", ""
+		if r.ranged() {
+			beyond.From, beyond.Until = time.Time{}, time.Time{}
+		}
+		if narrowed(beyond) {
+			notes = append(notes, "conditions on spans other than their names do nothing here")
+		}
+	case !t.Selected:
+		t.labelled(r, q.Service)
+		notes = append(notes, t.unmeasured())
+	}
+	t.arrange(order)
+	t.Note = r.notes(notes...)
+	return answered(r, t)
+}
+
+// narrowed reports whether a query has conditions beside the service.
+func narrowed(q store.SpanQuery) bool {
+	return q.Name != "" || q.Contains != "" || len(q.Attributes) > 0 || q.Below != "" || q.TraceID != "" || q.OnlyErrors ||
+		q.MinDuration > 0 || q.MaxDuration > 0 || !q.From.IsZero() || !q.Until.IsZero()
+}
+
+// labelled fills in what the labels of samples tell: waits, and CPU time without span_name.
+func (t *NameTable) labelled(r *Reader, service string) {
+	totals := func(typ flameql.Type) map[sums.Name]time.Duration {
+		q := Query{Query: flameql.Query{Type: typ}, service: service}
+		asked := q.store()
+		asked.Labels = sums.Labels
+		return sums.LabelTotals(r.sumsOf("sums by label", q, asked))
+	}
+	ran := totals(r.cpuType())
+	for key, cpu := range ran {
+		if key.Name == "" {
+			t.UnlabelledCPU += cpu
+		}
+	}
+	var waited map[sums.Name]time.Duration
+	if r.has(exporter.KindWall) {
+		waited = totals(flameql.Wall)
+	}
+	for i := range t.Names {
+		row := &t.Names[i]
+		if row.Name == "" { // Spans without a name have samples of their own all the same.
+			t.UnlabelledCPU = max(0, t.UnlabelledCPU-row.CPU)
+			continue
+		}
+		key := sums.Name{Service: row.Service, Name: cmp.Or(row.Label, row.Name)}
+		if wall, ok := waited[key]; ok && row.LabelNames <= 1 {
+			wait := max(0, wall-ran[key])
+			row.Wait = &wait
+		}
+	}
+}
+
+// unmeasured returns a note with the number of spans without a record.
+func (t *NameTable) unmeasured() string {
+	spans, missing := 0, 0
+	for _, row := range t.Names {
+		spans += row.Spans
+		missing += max(0, row.Spans-row.Measured)
+	}
+	if missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("p50, p95, max and the CPU time below spans are of %d of the %s: the records of the others were evicted", spans-missing, termtext.Plural(spans, "span"))
+}
+
+// Sorts are the orders of a table. The first is the default.
+var Sorts = []string{"cpu", "self", "waits", "wall", "spans", "errors", "p50", "p95", "max", "name"}
+
+// value is what a name is sorted by; names are sorted otherwise.
+func (n *Name) value(sort string) time.Duration {
+	times, wait := sums.Times{}, time.Duration(-1)
+	if n.Durations != nil {
+		times = *n.Durations
+	}
+	if n.Wait != nil {
+		wait = *n.Wait
+	}
+	return map[string]time.Duration{
+		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "wall": n.Duration, "spans": time.Duration(n.Spans),
+		"errors": time.Duration(n.Errors), "p50": times.P50, "p95": times.P95, "max": times.Max,
+	}[sort]
+}
+
+// arrange sorts and sums the names, and cuts them to the limit.
+func (t *NameTable) arrange(o NameOrder) {
+	t.Sort, t.Order = o.Sort, "desc"
+	if o.Ascending {
+		t.Order = "asc"
+	}
+	for i := range t.Names {
+		t.Names[i].sortedBy = t.Names[i].value(o.Sort)
+	}
+	slices.SortFunc(t.Names, func(a, b Name) int {
+		by := cmp.Compare(b.sortedBy, a.sortedBy)
+		if o.Sort == "name" {
+			by = -cmp.Compare(a.Name, b.Name)
+		}
+		if o.Ascending {
+			by = -by
+		}
+		return cmp.Or(by, cmp.Compare(b.CPUInclusive, a.CPUInclusive), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
+	shown := min(o.Limit, len(t.Names))
+	t.Total, t.Omitted = sumOf(t.Names), sumOf(t.Names[shown:])
+	t.Inclusive = slices.ContainsFunc(t.Names, func(n Name) bool { return n.CPUInclusive > n.CPU })
+	t.Names = t.Names[:shown]
+}
+
+func sumOf(names []Name) (s Sum) {
+	for i := range names {
+		s.Names++
+		s.Spans += names[i].Spans
+		s.Errors += names[i].Errors
+		s.CPU += names[i].CPU
+	}
+	return s
+}
+
+// Text returns the table for a terminal.
+func (t *NameTable) Text() string {
+	var b strings.Builder
+	service := termtext.OneLine(t.Service)
+	if len(t.Services) > 1 {
+		service = fmt.Sprintf("%d services", len(t.Services))
+	}
+	fmt.Fprintf(&b, "%s: %s of %s, %s of CPU time, by %s\n", termtext.Clip(service, 40), termtext.Plural(t.Total.Names, "name"), termtext.Plural(t.Total.Spans, "span"), duration(t.Total.CPU), t.Sort)
+	writeNote(&b, t.Note)
+	if len(t.Names) == 0 {
+		b.WriteString("no names\n")
+		return b.String()
+	}
+	writeNames(&b, t.Names, "name", len(t.Services) > 1)
+	if t.Omitted.Names > 0 {
+		fmt.Fprintf(&b, "%8s of %s left out, which have %s: set limit\n", duration(t.Omitted.CPU), termtext.Plural(t.Omitted.Names, "more name"), termtext.Plural(t.Omitted.Spans, "span"))
+	}
+	if t.UnlabelledCPU > 0 {
+		fmt.Fprintf(&b, "%8s of samples without span_name\n", duration(t.UnlabelledCPU))
+	}
+	return b.String()
+}
+
+// writeNames writes sums by name, or by the values of an attribute.
+func writeNames(b *strings.Builder, names []Name, title string, services bool) {
+	fmt.Fprintf(b, "\n%8s %8s %8s %7s %6s %8s %8s %8s  %s\n", "cpu", "own", "waits", "spans", "errors", "p50", "p95", "max", title)
+	for _, n := range names {
+		waits, p50, p95, longest := "-", "-", "-", "-"
+		if n.Wait != nil {
+			waits = duration(*n.Wait)
+		}
+		if d := n.Durations; d != nil {
+			p50, p95, longest = duration(d.P50), duration(d.P95), duration(d.Max)
+		}
+		name := cmp.Or(n.Name, "(unnamed)")
+		if services {
+			name += " (" + n.Service + ")"
+		}
+		fmt.Fprintf(b, "%8s %8s %8s %7d %6d %8s %8s %8s  %s\n", duration(n.CPUInclusive), duration(n.CPU), waits, n.Spans, n.Errors, p50, p95, longest, termtext.Clip(termtext.OneLine(name), 30))
+	}
+}
