@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
@@ -34,6 +36,7 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 		otel.Handle(err)
 	}
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
+	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
 	return &handler{source: s, config: c}
 }
 
