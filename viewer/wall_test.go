@@ -64,11 +64,6 @@ func TestWallOfSpan(t *testing.T) {
 	if a.ErrorNs/1000 != int64(76e7/11*math.Sqrt(11))/1000 {
 		t.Errorf("the error is %d", a.ErrorNs)
 	}
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 55e7 || a.Windows != 1 {
-		t.Errorf("its CPU is %d of %d windows", a.Total, a.Windows)
-	}
 }
 
 // newWaitingStore returns a store with spans that only waited: they have samples
