@@ -17,7 +17,7 @@ import (
 const counted = `(() => {
 	window.headerShifts = '';
 	new PerformanceObserver((list) => {
-		for (const entry of list.getEntries()) for (const s of entry.sources) if (s.node?.parentElement?.closest('#top')) headerShifts += (s.node.outerHTML ?? s.node.data).slice(0, 60);
+		for (const entry of list.getEntries()) for (const s of entry.sources) if (s.node?.parentElement?.closest('#top')) headerShifts += [s.node.className, JSON.stringify(s.previousRect), JSON.stringify(s.currentRect)].join(' ') + ' ';
 	}).observe({ type: 'layout-shift', buffered: true });
 	window.onTheWay = 0;
 	const real = fetch;

@@ -14,7 +14,7 @@ let since = 0;
 let gone = '';
 let load = () => {};
 // The header has its parts before the first answer, so that they do not move.
-const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }));
+const pill = h('span', { class: 'pill' }, h('span', { 'data-left': 'window closes' }, '\u2026'));
 const flush = flushButton(() => load());
 document.getElementById('status').append(pill, flush);
 
