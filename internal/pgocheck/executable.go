@@ -84,7 +84,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s in %s: %w: %s", args[0], dir, err, bytes.TrimSpace(stderr.Bytes()))
+		return "", fmt.Errorf("go %s %s in %s: %w: %s", args[0], args[len(args)-1], dir, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return string(out), nil
 }
