@@ -87,6 +87,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithSourceCode(c.code),
 		viewer.WithFlush(p.flushPage),
+		viewer.WithRunning(running),
 		viewer.WithStatus(p.status))...)
 	if prof.Status().Running {
 		if tp != nil {
@@ -279,6 +280,18 @@ func laneCounters(s exporter.Status) []viewer.Counter {
 	return append(counters,
 		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
 		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
+}
+
+// running returns what runs now, for the viewer.
+func running() (all []viewer.Running) {
+	for _, r := range profiler.Running() {
+		root := viewer.Running{ID: r.ID, TraceID: r.TraceID, Name: r.Name, Start: r.Start}
+		for _, s := range r.Stacks {
+			root.Stacks = append(root.Stacks, viewer.RunningStack(s))
+		}
+		all = append(all, root)
+	}
+	return all
 }
 
 // wallInterval returns the mean time between rounds that were taken, or the

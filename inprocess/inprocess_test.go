@@ -25,6 +25,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
@@ -66,6 +67,30 @@ func TestPageWithoutCPU(t *testing.T) {
 	if got := page(); !strings.Contains(got, "CPU time is not among the kinds that are measured") {
 		t.Error(got)
 	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The page Running now has the goroutines of open spans.
+func TestPageOfRunningSpans(t *testing.T) {
+	if err := goruntime.Unknown(); err != nil {
+		t.Skip(err)
+	}
+	tp, _ := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindGoroutine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := tp.Tracer("test").Start(t.Context(), "GET /orders")
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/running?format=text", http.NoBody))
+	for _, want := range []string{"\nGET /orders  1 goroutine  ", span.SpanContext().SpanID().String(), ".TestPageOfRunningSpans  inprocess_test.go:"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is not in\n%s", want, w.Body)
+		}
+	}
+	span.End()
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}

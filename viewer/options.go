@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -28,6 +29,8 @@ type config struct {
 	status func() Status
 	hosts  []string
 	code   answer.Code
+	// running lists what runs now; nil if the viewer has no such page.
+	running func(now time.Time) []answer.Root
 }
 
 // newConfig drops hosts that it cannot use: the handler stays closed to them.
@@ -82,8 +85,8 @@ func WithStatus(f func() Status) Option {
 // authenticating proxy.
 //
 // By default only loopback names are allowed: localhost, *.localhost and the
-// loopback addresses. The check keeps web pages from reading profiles through
-// a name of their own that they resolve to this machine (DNS rebinding). A
+// loopback addresses. A web page could read profiles through its own name, if that
+// resolves to this machine (DNS rebinding). The check prevents it. A
 // name that cannot be used is ignored and reported to otel.Handle.
 func WithAllowedHosts(hosts ...string) Option {
 	return optionFunc(func(c config) config {
