@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -81,11 +80,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		return nil, failed(err, exp)
 	}
 	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
-	if c.code.Build == nil {
-		c.code.Build, _ = debug.ReadBuildInfo()
-	}
 	p.handler = viewer.Handler(s, append(c.viewer,
-		viewer.WithSourceCode(c.code),
 		viewer.WithFlush(p.flushPage),
 		viewer.WithRunning(running),
 		viewer.WithStatus(p.status))...)

@@ -29,7 +29,7 @@ func newStore(t *testing.T, opts ...store.Option) *store.Store {
 func TestForeignHostIsToldTheOption(t *testing.T) {
 	w := httptest.NewRecorder()
 	viewer.Handler(newStore(t)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/", nil))
-	for _, want := range []string{"inprocess.WithAllowedHosts", "viewer.WithAllowedHosts"} {
+	for _, want := range []string{"inprocess.WithViewerOptions", "viewer.WithAllowedHosts"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s is not in %s", want, w.Body)
 		}

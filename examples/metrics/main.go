@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Metrics serves a histogram of request times whose exemplars lead to flame graphs: an
-// exemplar's trace_id is what the page's ?trace= takes.
+// Metrics serves a histogram of request times. Its exemplars lead to flame graphs: the page's
+// ?trace= takes an exemplar's trace_id.
 //
 //	go run ./examples/metrics
 //	curl -s -H 'Accept: application/openmetrics-text' http://127.0.0.1:4040/metrics | grep trace_id
@@ -43,7 +43,7 @@ func main() {
 	defer stop()
 	res := resource.NewSchemaless(attribute.String("service.name", "metrics"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res)))
+	p := must(inprocess.Start(tp))
 
 	registry := prometheus.NewRegistry()
 	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(must(otelprometheus.New(otelprometheus.WithRegisterer(registry))))).Meter("metrics")

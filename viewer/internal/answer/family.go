@@ -155,7 +155,7 @@ func (t *family) note(s *Span) string {
 	case sampled:
 		add(t.unwatched > goPeriod && t.unwatched*100 > t.span.Duration, "its goroutines were not sampled for "+nanoseconds(t.unwatched.Nanoseconds())+": the process was stopped, or no profile covers that time")
 	case !t.looked && !t.reader.has(exporter.KindWall):
-		add(t.reader.has(exporter.KindCPU), "there is no wall profile: with exporter.KindWall among the kinds of inprocess.WithKinds or profiler.WithKinds, the waits of a span are sampled")
+		add(t.reader.has(exporter.KindCPU), "there is no wall profile: with exporter.KindWall among the kinds of profiler.WithKinds, the waits of a span are sampled")
 	case !t.looked:
 		add(true, "no wall profile covers its time: its waits are unknown")
 	case complete:
