@@ -16,13 +16,15 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
 )
 
 // After the restart the page has what was slow before, marked in HTML's data and in text.
 func TestPageAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	tp, res := newTracerProvider(t)
-	opts := []inprocess.Option{inprocess.WithResource(res), inprocess.WithDirectory(dir, directoryBytes), inprocess.WithKinds(exporter.KindCPU), inprocess.WithWindow(time.Hour)}
+	opts := []inprocess.Option{inprocess.WithProfilerOptions(profiler.WithResource(res)), inprocess.WithStoreOptions(store.WithDirectory(dir, directoryBytes)), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))}
 	first, err := inprocess.Start(tp, opts...)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/store"
 )
 
 func TestStartWithBadDirectory(t *testing.T) {
@@ -18,7 +19,7 @@ func TestStartWithBadDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	tp, _ := newTracerProvider(t)
-	if p, err := inprocess.Start(tp, inprocess.WithDirectory(file, 16<<20)); err == nil || p != nil || !strings.Contains(err.Error(), file) {
+	if p, err := inprocess.Start(tp, inprocess.WithStoreOptions(store.WithDirectory(file, 16<<20))); err == nil || p != nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("Start: %v, want an error that names %s", err, file)
 	}
 }

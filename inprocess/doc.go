@@ -9,7 +9,7 @@
 //		sdktrace.WithBatcher(exporter), sdktrace.WithResource(res)))
 //	otel.SetTracerProvider(tp)
 //
-//	p, err := inprocess.Start(tp, inprocess.WithResource(res))
+//	p, err := inprocess.Start(tp)
 //	if err != nil {
 //		return err
 //	}
@@ -28,7 +28,7 @@
 //
 //	push, err := pyroscope.New("http://pyroscope:4040")
 //	...
-//	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithExporter(push))
+//	p, err := inprocess.Start(tp, inprocess.WithExporter(push))
 //	...
 //	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 //

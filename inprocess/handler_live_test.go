@@ -18,12 +18,14 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/viewer"
 )
 
 // The page shows whether the profiler runs.
 func TestHandler(t *testing.T) {
 	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithAllowedHosts("debug.example.com"))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)), inprocess.WithViewerOptions(viewer.WithAllowedHosts("debug.example.com")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestHandler(t *testing.T) {
 // The page has a note where the public API alone labels goroutines.
 func TestPageOfPublicLabels(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithKinds(exporter.KindHeap, exporter.KindCPU))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap, exporter.KindCPU)))
 	if err != nil {
 		t.Fatal(err)
 	}

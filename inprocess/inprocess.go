@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -81,12 +80,9 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		return nil, failed(err, exp)
 	}
 	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
-	if c.code.Build == nil {
-		c.code.Build, _ = debug.ReadBuildInfo()
-	}
 	p.handler = viewer.Handler(s, append(c.viewer,
-		viewer.WithSourceCode(c.code),
 		viewer.WithFlush(p.flushPage),
+		viewer.WithRunning(running),
 		viewer.WithStatus(p.status))...)
 	if prof.Status().Running {
 		if tp != nil {
@@ -278,4 +274,16 @@ func laneCounters(s exporter.Status) []viewer.Counter {
 	return append(counters,
 		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
 		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
+}
+
+// running returns what runs now, for the viewer.
+func running() (all []viewer.Running) {
+	for _, r := range profiler.Running() {
+		root := viewer.Running{ID: r.ID, TraceID: r.TraceID, Name: r.Name, Start: r.Start}
+		for _, s := range r.Stacks {
+			root.Stacks = append(root.Stacks, viewer.RunningStack(s))
+		}
+		all = append(all, root)
+	}
+	return all
 }

@@ -81,7 +81,7 @@ func untilSampled(t *testing.T, p *inprocess.Profiling, settle func(), f func(ti
 
 func TestSpansHaveProfiles(t *testing.T) {
 	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(time.Minute))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(time.Minute)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +120,12 @@ func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
 		want []string
 	}{
 		"by default":       {nil, []string{resource.Default().String(), res.String()}},
-		"another is given": {[]inprocess.Option{inprocess.WithResource(resource.Empty())}, []string{"", ""}},
+		"another is given": {[]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithResource(resource.Empty()))}, []string{"", ""}},
 		"given otherwise":  {[]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithResource(resource.Empty()))}, []string{"", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := new(exportertest.Recorder)
-			p, err := inprocess.Start(tp, append(test.opts, inprocess.WithExporter(rec), inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour))...)
+			p, err := inprocess.Start(tp, append(test.opts, inprocess.WithExporter(rec), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(time.Hour)))...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
 func TestTracerProviderShutDownFirst(t *testing.T) {
 	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 		tp, res := newTracerProvider(t)
-		p, err := inprocess.Start(tp, inprocess.WithResource(res))
+		p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestWithoutOpenTelemetry(t *testing.T) {
 // What is measured can be chosen, and the page shows the state.
 func TestKinds(t *testing.T) {
 	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithKinds(exporter.KindCPU, exporter.KindWall))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithKinds(exporter.KindCPU, exporter.KindWall)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestKinds(t *testing.T) {
 func TestExporterBesideTheStore(t *testing.T) {
 	rec := new(exportertest.Recorder)
 	p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithExporter(nil),
-		inprocess.WithKinds(exporter.KindGoroutine, exporter.KindHeap), inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
+		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine, exporter.KindHeap), profiler.WithWindow(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,11 +271,11 @@ func TestSpansToKeep(t *testing.T) {
 		notKept int64
 	}{
 		"all":      {nil, 0},
-		"sampling": {inprocess.WithSampling(0), 1},
+		"sampling": {inprocess.WithStoreOptions(store.WithSampling(0)), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tp, res := newTracerProvider(t)
-			p, err := inprocess.Start(tp, inprocess.WithResource(res), test.option)
+			p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)), test.option)
 			if err != nil {
 				t.Fatal(err)
 			}

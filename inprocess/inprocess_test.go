@@ -25,7 +25,10 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
 )
 
 // children are the programs that tests start from this executable. The key is a variable of
@@ -54,7 +57,7 @@ func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 
 // The page shows what is missing, and why.
 func TestPageWithoutCPU(t *testing.T) {
-	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindGoroutine))
+	p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +74,34 @@ func TestPageWithoutCPU(t *testing.T) {
 	}
 }
 
+// The page Running now has the goroutines of open spans.
+func TestPageOfRunningSpans(t *testing.T) {
+	if err := goruntime.Unknown(); err != nil {
+		t.Skip(err)
+	}
+	tp, _ := newTracerProvider(t)
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := tp.Tracer("test").Start(t.Context(), "GET /orders")
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/running?format=text", http.NoBody))
+	for _, want := range []string{"\nGET /orders  1 goroutine  ", span.SpanContext().SpanID().String(), ".TestPageOfRunningSpans  inprocess_test.go:"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is not in\n%s", want, w.Body)
+		}
+	}
+	span.End()
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestExporterIsShutDownWhereStartFails(t *testing.T) {
 	for name, wrong := range map[string]inprocess.Option{
-		"profiler": inprocess.WithWindow(1),
-		"store":    inprocess.WithMaxBytes(1),
+		"profiler": inprocess.WithProfilerOptions(profiler.WithWindow(1)),
+		"store":    inprocess.WithStoreOptions(store.WithMaxBytes(1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := new(exportertest.Recorder)
@@ -92,7 +119,7 @@ func TestExporterIsShutDownWhereStartFails(t *testing.T) {
 func TestStartFailsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		if _, err := inprocess.Start(nil, inprocess.WithExporter(new(undelivered)), inprocess.WithWindow(1)); err == nil || !strings.Contains(err.Error(), "window") {
+		if _, err := inprocess.Start(nil, inprocess.WithExporter(new(undelivered)), inprocess.WithProfilerOptions(profiler.WithWindow(1))); err == nil || !strings.Contains(err.Error(), "window") {
 			t.Errorf("Start: %v, want an error about the window", err)
 		}
 		if d := time.Since(begin); d > 10*time.Second {
@@ -122,7 +149,7 @@ func (*unreachable) ForceFlush(ctx context.Context) error {
 func TestPageFlushDoesNotWaitForExporters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := inprocess.Start(nil, inprocess.WithExporter(new(unreachable)),
-			inprocess.WithKinds(exporter.KindGoroutine), inprocess.WithWindow(time.Hour))
+			inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine), profiler.WithWindow(time.Hour)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +170,7 @@ func TestPageFlushDoesNotWaitForExporters(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	t.Setenv("SPANPROF_DISABLED", "true")
 	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithResource(res))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +189,11 @@ func TestDisabled(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	for want, option := range map[string]inprocess.Option{
-		"window":   inprocess.WithWindow(time.Millisecond),
-		"resource": inprocess.WithResource(nil),
-		"bytes":    inprocess.WithMaxBytes(1),
+		"window":   inprocess.WithProfilerOptions(profiler.WithWindow(time.Millisecond)),
+		"resource": inprocess.WithProfilerOptions(profiler.WithResource(nil)),
+		"bytes":    inprocess.WithStoreOptions(store.WithMaxBytes(1)),
 
-		"WithSampling(2)": inprocess.WithSampling(2),
+		"WithSampling(2)": inprocess.WithStoreOptions(store.WithSampling(2)),
 	} {
 		p, err := inprocess.Start(nil, option)
 		if err == nil || p != nil || !strings.Contains(err.Error(), want) {
@@ -183,8 +210,8 @@ func TestOptIn(t *testing.T) {
 		}
 		directory := filepath.Join(t.TempDir(), "spans")
 		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
-		p, err := inprocess.Start(tp, inprocess.WithOptIn(), inprocess.WithKinds(exporter.KindGoroutine),
-			inprocess.WithDirectory(directory, 8<<20))
+		p, err := inprocess.Start(tp, inprocess.WithOptIn(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)),
+			inprocess.WithStoreOptions(store.WithDirectory(directory, 8<<20)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +248,7 @@ func (p *pointer) ForceFlush(ctx context.Context) error { return p.Recorder.Forc
 func (p *pointer) Shutdown(ctx context.Context) error   { return p.Recorder.Shutdown(ctx) }
 
 func TestNilArguments(t *testing.T) {
-	kind := inprocess.WithKinds(exporter.KindGoroutine)
+	kind := inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine))
 	var none context.Context
 	for name, test := range map[string]struct {
 		start  func() (*inprocess.Profiling, error)
@@ -235,7 +262,9 @@ func TestNilArguments(t *testing.T) {
 		"nil pointer to an exporter": {func() (*inprocess.Profiling, error) {
 			return inprocess.Start(nil, kind, inprocess.WithExporter((*pointer)(nil)))
 		}, "WithExporter: the exporter is a nil *inprocess_test.pointer", ""},
-		"nil resource": {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind, inprocess.WithResource(nil)) }, "", "leave WithResource out"},
+		"nil resource": {func() (*inprocess.Profiling, error) {
+			return inprocess.Start(nil, kind, inprocess.WithProfilerOptions(profiler.WithResource(nil)))
+		}, "", "leave WithResource out"},
 		"nil profiler option": {func() (*inprocess.Profiling, error) {
 			return inprocess.Start(nil, kind, inprocess.WithProfilerOptions(nil))
 		}, "", ""},
@@ -271,7 +300,7 @@ func TestNilArguments(t *testing.T) {
 
 // A program that logs the error of Start and goes on has a nil Profiling.
 func TestNilProfiling(t *testing.T) {
-	p, err := inprocess.Start(nil, inprocess.WithMaxBytes(1))
+	p, err := inprocess.Start(nil, inprocess.WithStoreOptions(store.WithMaxBytes(1)))
 	if err == nil || p != nil {
 		t.Fatal("Start accepts one byte")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -35,9 +36,8 @@ func init() { children[directoryVariable] = serveUntilKilled }
 func serveUntilKilled(dir string) {
 	ctx := context.Background()
 	tp, res := providerOf()
-	p, err := inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithDirectory(dir, directoryBytes),
-		inprocess.WithKinds(exporter.KindCPU), inprocess.WithWindow(200*time.Millisecond),
-		inprocess.WithProfilerOptions())
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)), inprocess.WithStoreOptions(store.WithDirectory(dir, directoryBytes)),
+		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(200*time.Millisecond)))
 	if err != nil {
 		panic(err)
 	}

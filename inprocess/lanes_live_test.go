@@ -28,6 +28,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 // halfRefusing is a destination that refuses every other profile.
@@ -43,8 +44,8 @@ func (d *halfRefusing) Send(context.Context, *exporter.Profile) error {
 
 func (*halfRefusing) Shutdown(context.Context) error { return nil }
 
-// Whatever an exporter beside the store does, its account adds up to what was measured,
-// and Status, page, log, metrics and Flush say the same.
+// Whatever an exporter beside the store does, its account adds up to what was measured.
+// Status, page, log, metrics and Flush agree.
 func TestLanesAgree(t *testing.T) {
 	const flushes = 60
 	for _, tt := range []struct {
@@ -94,7 +95,7 @@ func TestLanesAgree(t *testing.T) {
 				before := otel.GetMeterProvider()
 				otel.SetMeterProvider(metrics)
 				defer otel.SetMeterProvider(before)
-				p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour),
+				p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(time.Hour)),
 					inprocess.WithExporter(tt.make(t, release)))
 				if err != nil {
 					t.Fatal(err)
@@ -134,7 +135,7 @@ func TestLanesAgree(t *testing.T) {
 				close(release)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				_ = p.Shutdown(ctx) // what it says is tested elsewhere
+				_ = p.Shutdown(ctx) // other tests have its error
 				for _, got := range p.Status().Lanes {
 					if sum := got.Exported + lost(got); sum != flushes+1 || got.Waiting != 0 || got.Bytes != 0 {
 						t.Errorf("after Shutdown: %+v, want all of %d windows", got, flushes+1)
@@ -166,7 +167,7 @@ func TestPyroscopeRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour), inprocess.WithExporter(push))
+	p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(time.Hour)), inprocess.WithExporter(push))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +191,8 @@ func TestPyroscopeRejects(t *testing.T) {
 	}
 }
 
-// timesReported returns how often an error was reported whose text begins with prefix,
-// those included of which only the number was.
+// timesReported returns how often an error with that prefix was reported. It includes errors
+// that were only counted.
 func timesReported(texts []string, prefix string) (n uint64) {
 	for _, text := range texts {
 		if prefix == "" || !strings.HasPrefix(text, prefix) {
@@ -322,12 +323,12 @@ func (c counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 	c.provider.sums[lane.AsString()+" "+name] += uint64(n)
 }
 
-// Variables to which nothing was assigned add no lane, and the page says which
-// destination fails and why.
+// Nil variables add no lane, and the page names the destination that fails, with the
+// reason.
 func TestDestinationThatFailsIsNamedOnThePage(t *testing.T) {
 	listen(t)
 	var none *exporter.Queue
-	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap), inprocess.WithWindow(time.Hour),
+	p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap), profiler.WithWindow(time.Hour)),
 		inprocess.WithExporter(none), inprocess.WithExporter((*exporter.Multi)(nil)), inprocess.WithExporter(failing{}))
 	if err != nil {
 		t.Fatal(err)
@@ -345,12 +346,12 @@ func TestDestinationThatFailsIsNamedOnThePage(t *testing.T) {
 	if want := "Profiles do not reach inprocess_test.failing: refused"; !strings.Contains(w.Body.String(), want) {
 		t.Errorf("the page says %s, want %q", w.Body, want)
 	}
-	_ = p.Shutdown(t.Context()) // what it says is tested elsewhere
+	_ = p.Shutdown(t.Context()) // other tests have its error
 }
 
 // Numbers of other parts of the program are on the page.
 func TestAddCounters(t *testing.T) {
-	p, err := inprocess.Start(nil, inprocess.WithKinds(exporter.KindHeap))
+	p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap)))
 	if err != nil {
 		t.Fatal(err)
 	}

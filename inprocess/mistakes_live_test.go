@@ -27,6 +27,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
 )
 
 // mistake is a program with one. Each runs in a process of its own.
@@ -56,7 +57,7 @@ type program struct {
 
 // start starts to profile, and must not fail.
 func (p *program) start(tp inprocess.TracerProvider, opts ...inprocess.Option) *inprocess.Profiling {
-	profiling, err := inprocess.Start(tp, append([]inprocess.Option{inprocess.WithWindow(time.Hour)}, opts...)...)
+	profiling, err := inprocess.Start(tp, append([]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour))}, opts...)...)
 	must(err)
 	p.page, p.flush, p.end = profiling.Handler(), profiling.Flush, profiling.Shutdown
 	return profiling
@@ -362,14 +363,14 @@ var mistakes = []mistake{
 		what: "the kind mutex without a fraction", id: "mutex-without-fraction", wrong: true,
 		logged: "the runtime's mutex profile fraction is 0",
 		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindMutex))
+			p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindMutex)))
 			p.query = ".mutex_duration"
 		},
 	},
 	{
 		what: "the kind block without a rate", id: "block-without-rate",
 		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindBlock))
+			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindBlock)))
 			for range 3 {
 				must(profiling.Flush(p))
 			}
@@ -380,7 +381,7 @@ var mistakes = []mistake{
 		what: "a budget for wall time that allows no look", id: "wall-over-budget", wrong: true,
 		logged: "rounds of wall time were skipped",
 		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithKinds(exporter.KindCPU, exporter.KindWall), inprocess.WithProfilerOptions(profiler.WithWallBudget(1e-9)))
+			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindWall), profiler.WithWallBudget(1e-9)))
 			for profiling.Status().Wall.RoundsSkipped < 20 {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -390,7 +391,9 @@ var mistakes = []mistake{
 	},
 	{
 		what: "CPU time is not among the kinds", id: "cpu-not-measured",
-		run: func(p *program) { p.start(wrapped(), inprocess.WithKinds(exporter.KindHeap)) },
+		run: func(p *program) {
+			p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap)))
+		},
 	},
 	{
 		what: "SPANPROF_DISABLED is set", id: "disabled-by-environment", variable: "SPANPROF_DISABLED",
@@ -409,7 +412,7 @@ var mistakes = []mistake{
 		what: "the resource given is not the provider's", id: "service-names-differ", wrong: true,
 		logged: `spans have service.name "shop", CPU profiles ["cart"]`,
 		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithResource(resource.NewSchemaless(attribute.String("service.name", "cart"))))
+			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithResource(resource.NewSchemaless(attribute.String("service.name", "cart")))))
 			p.serve(otel.Tracer("shop"), 10)
 			for range 2 {
 				must(profiling.Flush(p))
@@ -428,7 +431,7 @@ var mistakes = []mistake{
 	{
 		what: "sampling that no span meets", id: "spans-not-kept",
 		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithSampling(0))
+			p.start(wrapped(), inprocess.WithStoreOptions(store.WithSampling(0)))
 			p.serve(otel.Tracer("shop"), 200)
 		},
 	},
@@ -450,7 +453,7 @@ var mistakes = []mistake{
 
 // smallStore starts with as little memory as possible, and goroutines with labels.
 func (p *program) smallStore(workers int) {
-	p.start(wrapped(), inprocess.WithMaxBytes(8<<20), inprocess.WithKinds(exporter.KindCPU, exporter.KindGoroutine))
+	p.start(wrapped(), inprocess.WithStoreOptions(store.WithMaxBytes(8<<20)), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindGoroutine)))
 	stop := make(chan struct{})
 	var working sync.WaitGroup
 	working.Add(workers)

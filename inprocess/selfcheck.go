@@ -79,10 +79,18 @@ func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.F
 		f.Off = "Profiling is off: the program uses WithOptIn, and the environment lacks " + env.Enable + "=true."
 	}
 	if s != nil {
-		f.Store, f.Tracers, f.RunningLong = s.Stats(), s.Tracers(), s.RunningFor(selfcheck.Long)
+		f.Store, f.Tracers = s.Stats(), s.Tracers()
 		f.Service, f.HasSpans, f.Profiled = s.Services()
 	}
 	labels(f)
+	if f.Store.SpansRunning > 0 {
+		since := time.Now().Add(-selfcheck.Long).UnixNano()
+		for _, r := range spanlabels.Running() {
+			if r.Start > 0 && r.Start <= since { // spans from before the profiler have no age
+				f.RunningLong++
+			}
+		}
+	}
 	if !isNil(tp) {
 		f.Given = true
 		provider(f, tp, otel.GetTracerProvider())

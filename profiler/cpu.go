@@ -158,28 +158,16 @@ func (r *cpuRun) stop() {
 
 // confirmLimit is how long an attempt to start a profile may take while ours is on. It fails
 // at once, unless a StopCPUProfile waits for our profile to end.
-const confirmLimit = time.Second
+const confirmLimit = 5 * time.Second
 
 // confirm ends the run if something else called StopCPUProfile just while the log had
 // stopped the runtime. That call could not stop the log, and would wait for it. After the end the
 // running profile may be the program's, so confirm stops its own attempt only.
 func (r *cpuRun) confirm() {
 	goruntime.ClearLabels()
-	trying, tried := make(chan struct{}), make(chan *cpuRun, 1)
-	go func() {
-		close(trying)
-		tried <- openRun(nil)
-	}()
-	<-trying
-	timer := time.NewTimer(confirmLimit)
-	defer timer.Stop()
-	var probe *cpuRun
-	select {
-	case probe = <-tried:
-	case <-timer.C:
-		r.log.Stop()
-		probe = <-tried
-	}
+	limit := time.AfterFunc(confirmLimit, r.log.Stop)
+	probe := openRun(nil)
+	limit.Stop()
 	if probe != nil { // the program has stopped ours
 		probe.stop()
 	}

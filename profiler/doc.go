@@ -37,8 +37,8 @@
 //
 // Each CPU sample has the time at which it was taken, and windows are cut by these times. So
 // are the profiles of [Profiler.Profile]. The runtime continues to take samples while the
-// process uses CPU time. In an idle process it is stopped for about 0.1 ms, because it delivers
-// its last samples only then.
+// process uses CPU time, and while it is idle. Only after idle time, if the process has used CPU
+// time since, it may be stopped for about 0.1 ms.
 //
 // Samples are compared with the end of the span in their labels. A goroutine keeps the labels
 // that it was started with, also after the end of the span. Its later samples have the labels

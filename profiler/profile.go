@@ -33,8 +33,8 @@ var (
 // of calls may run at once. The windows lack nothing because of them.
 //
 // A CPU profile has the samples with times in d, to within the time between two samples,
-// 10 ms. The runtime continues to take samples, except at the end of a call in an idle
-// process: there it stops for about 0.1 ms. For wall time, and samples without times (see
+// 10 ms. The runtime continues to take samples. Only after idle time, when the process has used
+// some CPU time since, it may stop for about 0.1 ms. For wall time, and samples without times (see
 // [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
 // a fifth of d) before d is over, or up to a second after.
 //

@@ -36,10 +36,10 @@ type Stack struct {
 // maxStacks bounds the stacks of one Root.
 const maxStacks = 100
 
-// Running returns the local roots with labels on a goroutine now, the oldest first. It does
-// not return an open span if no goroutine carries its labels. A span of a goroutine with the
-// labels of another span on top is not returned either. It needs Go 1.26 or 1.27, and
-// returns nil for others.
+// Running returns the local roots with labels on a goroutine now, the oldest first, and those
+// without a start last. It does not return an open span if no goroutine carries its labels. A
+// span of a goroutine with the labels of another span on top is not returned either. It needs
+// Go 1.26 or 1.27, and returns nil for others.
 //
 // It costs about a microsecond for each goroutine of the process, and stops all of them
 // for a few microseconds. It may be called at any time, also before New and after Shutdown.
@@ -73,7 +73,12 @@ func Running() []Root {
 		slices.SortStableFunc(r.Stacks, func(a, b Stack) int { return b.Goroutines - a.Goroutines })
 		all = append(all, *r)
 	}
-	slices.SortFunc(all, func(a, b Root) int { return a.Start.Compare(b.Start) })
+	slices.SortFunc(all, func(a, b Root) int {
+		if a.Start.IsZero() != b.Start.IsZero() {
+			return b.Start.Compare(a.Start)
+		}
+		return a.Start.Compare(b.Start)
+	})
 	return all
 }
 

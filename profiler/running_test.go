@@ -63,6 +63,9 @@ func TestRunning(t *testing.T) {
 		if got := find("job 7"); got == nil || !got.Start.IsZero() || len(got.Stacks) != 1 {
 			t.Errorf("got %+v, want the job without a start", got)
 		}
+		if all := profiler.Running(); all[len(all)-1].ID != "job 7" {
+			t.Errorf("got %+v last, want the job without a start", all[len(all)-1])
+		}
 		span.End()
 		if got := find(span.SpanContext().SpanID().String()); got != nil {
 			t.Errorf("after End got %+v", got)

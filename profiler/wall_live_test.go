@@ -9,7 +9,6 @@ import (
 	"context"
 	"runtime/pprof"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,26 +44,3 @@ func TestWallShowsWhereASpanWaited(t *testing.T) {
 
 //go:noinline
 func waiting(d time.Duration) { <-time.After(d) }
-
-// Only goroutines of spans count.
-func TestWallOfGoroutinesWithoutSpan(t *testing.T) {
-	p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWallBudget(0.5), profiler.WithWindow(endless))
-	doubling(t, func(d time.Duration) bool {
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		wait.Go(func() { waitingForWork(d) })
-		pprof.Do(context.Background(), pprof.Labels("span_id", "00f067aa0ba902b7"), func(context.Context) { waiting(d) })
-		flush(t, p)
-		found := false
-		for _, s := range parsed(t, last(t, rec)).Sample {
-			found = found || hasFunction(s, "waiting")
-			if len(s.Label) == 0 {
-				t.Fatal("a goroutine without labels was counted")
-			}
-		}
-		return found
-	})
-}
-
-//go:noinline
-func waitingForWork(d time.Duration) { <-time.After(d) }

@@ -65,23 +65,6 @@ func TestTracers(t *testing.T) {
 	}
 }
 
-func TestRunningFor(t *testing.T) {
-	s := newStore(t)
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())))
-	hourAgo := at(0)
-	before, all := s.RunningFor(time.Minute), s.RunningFor(0) // of other tests
-	for range 5 {
-		tp.Tracer("test").Start(t.Context(), "forgotten", hourAgo)
-	}
-	tp.Tracer("test").Start(t.Context(), "new")
-	if n := s.RunningFor(time.Minute) - before; n != 5 {
-		t.Errorf("%d spans have been running for a minute, want 5", n)
-	}
-	if n := s.RunningFor(0) - all; n != 6 {
-		t.Errorf("%d spans are running, want 6", n)
-	}
-}
-
 // The resource of spans names the service of profiles that follow.
 func TestSpanResource(t *testing.T) {
 	s := newStore(t)

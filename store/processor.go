@@ -27,7 +27,7 @@ import (
 // It reads spans for some time after they ended, like OpenTelemetry's batch processor.
 // Other processors must not change the attributes and events that a ReadOnlySpan returns.
 func (s *Store) SpanProcessor() sdktrace.SpanProcessor {
-	spanlabels.TimesKept.Store(true) // for RunningFor
+	spanlabels.TimesKept.Store(true) // for spans that run
 	return s.intake
 }
 
@@ -94,18 +94,6 @@ func (o *origins) list() []Tracer {
 		return cmp.Or(cmp.Compare(b.Unlabelled, a.Unlabelled), cmp.Compare(b.Roots, a.Roots), cmp.Compare(a.Name, b.Name))
 	})
 	return list
-}
-
-// RunningFor returns how many local roots have been running for d or longer, as far as
-// goroutines have their labels.
-func (s *Store) RunningFor(d time.Duration) (n int) {
-	since := time.Now().Add(-d).UnixNano()
-	for _, r := range s.running.list() {
-		if r.Start > 0 && r.Start <= since { // spans from before the store have no age
-			n++
-		}
-	}
-	return n
 }
 
 // running are the local roots that goroutines have the labels of. To list goroutines

@@ -21,6 +21,7 @@
 //	./waits              the exact waits of a span, or of the spans of a name, as pprof
 //	./timeline           the value of a query over time, for programs
 //	./source             lines of source code; see [WithSourceCode]
+//	./running            the stacks of the goroutines of open spans (see WithRunning)
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //

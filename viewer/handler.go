@@ -57,7 +57,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.traced.Add(1)
 	}
 	if !hostAllowed(r.Host, h.hosts) {
-		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with inprocess.WithAllowedHosts, or with viewer.WithAllowedHosts if you made this handler yourself", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with viewer.WithAllowedHosts, by inprocess.WithViewerOptions if inprocess.Start made this handler", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return
 	}
 	if path, missing := slashMissing(r); missing {

@@ -381,7 +381,7 @@ func TestHostHeader(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "http://evil.example/?format=json", nil)
 	w := httptest.NewRecorder()
 	viewer.Handler(s).ServeHTTP(w, r)
-	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "inprocess.WithAllowedHosts") {
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "inprocess.WithViewerOptions") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -28,6 +29,8 @@ type config struct {
 	status  func() Status
 	hosts   []string
 	program answer.Program
+	// running lists what runs now; nil if the viewer has no such page.
+	running func(now time.Time) []answer.Root
 }
 
 // newConfig drops hosts that it cannot use: the handler stays closed to them.

@@ -80,6 +80,10 @@ var pages = map[string]page{
 		fallback: formatHTML, parse: parseNames,
 		data: func(a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.names) },
 	},
+	"running": {
+		fallback: formatHTML, parse: func(*question) error { return nil },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running) },
+	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
 		data: func(a *answer.Reader, _ *question) (any, error) { return a.Log() },
@@ -117,6 +121,8 @@ type question struct {
 	process bool
 	// line is a line of source code.
 	line int
+	// running lists what runs now.
+	running func(now time.Time) []answer.Root
 	// about has the times that the answer is about.
 	about []answer.Query
 }
@@ -175,6 +181,7 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 			err = errTooLong
 		}
 	}()
+	q.running = h.running
 	a, closeView, err := h.open(limited, q)
 	if err != nil {
 		return resp, err

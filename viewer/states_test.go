@@ -210,7 +210,7 @@ func TestStatesWithoutWall(t *testing.T) {
 	exportSecond(t, on.Store, 0, cpu)
 	got, parts := answerOf(t, on.Store, busy)
 	wantParts(t, parts, map[string]int64{"on a CPU": 250, "not on a CPU": 750})
-	if got.States[1].ErrorNs != 50e6 || got.Query != "" || !strings.Contains(got.Note, "exporter.KindWall among the kinds of inprocess.WithKinds") {
+	if got.States[1].ErrorNs != 50e6 || got.Query != "" || !strings.Contains(got.Note, "exporter.KindWall among the kinds of profiler.WithKinds") {
 		t.Errorf("%+v", got)
 	}
 

@@ -66,13 +66,13 @@ type Counter struct {
 	Unit string
 }
 
-// currentStatus returns the profiler's status for answers, nil without WithStatus and
-// WithFlush.
+// currentStatus returns the profiler's status for answers, nil without WithStatus,
+// WithFlush and WithRunning.
 func (h *handler) currentStatus() *answer.Status {
-	if h.status == nil && h.flush == nil {
+	if h.status == nil && h.flush == nil && h.running == nil {
 		return nil
 	}
-	out := &answer.Status{CanFlush: h.flush != nil, Now: time.Now()}
+	out := &answer.Status{CanFlush: h.flush != nil, CanListRunning: h.running != nil, Now: time.Now()}
 	if h.status == nil {
 		return out
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/inprocess"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 func main() {
@@ -44,7 +45,7 @@ func main() {
 	page, agents := must(net.Listen("tcp", *listen)), must(receiver.Listen(*socket))
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
+	p := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(2*time.Second))))
 	// The agent's samples of this program go to the store too.
 	host := must(receiver.New(p.Store(), receiver.LookupIn(p.Store()), receiver.WithResource(res)))
 	p.AddCounters(host.Counters)

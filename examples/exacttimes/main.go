@@ -45,7 +45,7 @@ func main() {
 	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res)))
+	p := must(inprocess.Start(tp))
 	// Without the option, spans are slow that take longer than 99 in 100 of their name.
 	exact := must(exectrace.Start(tp, p.Store(), exectrace.WithThreshold(30*time.Millisecond)))
 	p.AddCounters(exact.Counters())

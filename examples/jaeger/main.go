@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Jaeger sends spans to Jaeger, whose UI then links each of them to its flame graph on
+// Jaeger sends spans to Jaeger. Its UI then links each of them to its flame graph on
 // this program's page. README.md has the commands.
 package main
 
@@ -42,7 +42,7 @@ func main() {
 	exporter := must(otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(*jaeger+"/v1/traces")))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL("http://"+listener.Addr().String()), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res)))
+	p := must(inprocess.Start(tp))
 	go func() { log.Fatal(http.Serve(listener, p.Handler())) }()
 
 	tracer := tp.Tracer("github.com/spanprof/spanprof/examples/jaeger")
@@ -54,7 +54,7 @@ func main() {
 		root.End()
 	}
 	if err := tp.ForceFlush(ctx); err != nil {
-		log.Println("jaeger: no Jaeger takes the spans; -jaeger says where it is: ", err)
+		log.Println("jaeger: no Jaeger takes the spans; set its address by -jaeger: ", err)
 	}
 	_ = must(0, p.Flush(ctx))
 	fmt.Println("Open http://" + listener.Addr().String())

@@ -39,7 +39,7 @@ func main() {
 	res := resource.NewSchemaless(attribute.String("service.name", "logs"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL("http://"+listener.Addr().String()), spanprof.WithProfileURL(true))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res)))
+	p := must(inprocess.Start(tp))
 	go func() { log.Fatal(http.Serve(listener, p.Handler())) }()
 
 	logger := slog.New(spanprof.NewLogHandler(slog.NewJSONHandler(os.Stdout, nil), spanprof.WithLogLinks()))

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pull is a service that Alloy, or any scraper of /debug/pprof, fetches profiles
-// of spans from, while it keeps the same samples for a page of its own.
+// Pull is a service with profiles of spans for Alloy, or any scraper of /debug/pprof. It keeps
+// the same samples for a page of its own.
 package main
 
 import (
@@ -41,9 +41,9 @@ func main() {
 	// service.name is what config.alloy calls service_name.
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
-	p := must(inprocess.Start(tp, inprocess.WithResource(res),
-		inprocess.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock),
-		inprocess.WithProfilerOptions(profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000))))
+	p := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res),
+		profiler.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock),
+		profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000))))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 	mux.Handle("/debug/spanprof/", p.Handler())

@@ -39,6 +39,7 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profhttp"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 func main() {
@@ -63,7 +64,7 @@ func main() {
 	tp := spanprof.NewTracerProvider(
 		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(spanFile)))), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	profiling := must(inprocess.Start(tp, inprocess.WithResource(res), inprocess.WithWindow(2*time.Second)))
+	profiling := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(2*time.Second))))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/spanprof/", profiling.Handler())
 	mux.Handle("/debug/pprof/", profhttp.Handler(profiling.Profiler())) // for spanprof record and other scrapers

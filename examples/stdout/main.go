@@ -48,7 +48,7 @@ func main() {
 		otelpyroscope.WithProfileURL(true), otelpyroscope.WithProfileBaselineURL(true),
 	)
 	otel.SetTracerProvider(tp)
-	profiling, err := inprocess.Start(tp, inprocess.WithResource(res))
+	profiling, err := inprocess.Start(tp)
 	check(err)
 	go func() { log.Fatal(http.Serve(listener, profiling.Handler())) }()
 	rootCtx, root := otel.Tracer("stdout").Start(ctx, "RootProcess")

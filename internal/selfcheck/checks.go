@@ -139,7 +139,7 @@ func Run(f *Facts) (findings []Finding, number int) {
 
 	check("service-names-differ", Wrong, never, f.HasSpans && len(f.Profiled) > 0,
 		fmt.Sprintf("Spans have service.name %s, CPU profiles %s. Tools other than this page join them by that name.", list(f.Service), list(f.Profiled...)),
-		"Give inprocess.WithResource or profiler.WithResource the resource of the tracer provider. Without inprocess.WithResource profiles have it by default.")
+		"Give profiler.WithResource the resource of the tracer provider. Without the option inprocess.Start uses it by default.")
 	check("service-unnamed", Note, never, f.HasSpans && (f.Service == "" || strings.HasPrefix(f.Service, "unknown_service")),
 		fmt.Sprintf("The resource of the spans names no service: service.name is %s.", list(f.Service)),
 		"Set OTEL_SERVICE_NAME, or give sdktrace.WithResource a resource with service.name.")

@@ -65,15 +65,14 @@ func TestWallAgreesWithTheProgramsClock(t *testing.T) {
 }
 
 const (
-	// runs is how often a case is run where the machine does not let it.
+	// runs is how often a case is run if the machine disturbs it.
 	runs = 6
-	// enough is how many runs have to disagree. One does by chance in a hundred: it looks
-	// at five sums, each of which is off by more than three standard errors once in 370.
+	// enough is how many runs have to disagree. One disagrees by chance in a hundred: each of
+	// its five sums is off by more than three standard errors once in 370.
 	enough = 3
-	// starved is how late a goroutine of the test that sleeps, which is neither stopped
-	// nor under a quota, wakes where the machine has too much else to do: then the
-	// program's own clock is not that of its spans, which lose the CPU between taking a
-	// time and being labelled. It is a part of a span that matters.
+	// starved is how late a sleeping goroutine of the test wakes on an overloaded machine. The
+	// test has no quota and is not stopped. Then the program's clock and its spans
+	// disagree, because a span may lose the CPU before it is labelled.
 	starved = 20 * time.Millisecond
 )
 

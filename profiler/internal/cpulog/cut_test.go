@@ -5,6 +5,7 @@ package cpulog
 
 import (
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,35 +22,45 @@ func funcPC(f any) uintptr { return reflect.ValueOf(f).Pointer() }
 // fakeRuntime has the CPU profile of a runtime: a read without samples blocks until the
 // profile is stopped.
 type fakeRuntime struct {
-	records chan []uint64
+	cpu atomic.Int64 // ns
+
+	mu      sync.Mutex
+	records []uint64
 	stops   int
-	cpu     atomic.Int64 // ns
-	started bool
+	stopped chan struct{} // nil unless the profile is on
 }
 
 func (r *fakeRuntime) setRate(hz int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case hz > 0:
-		r.records, r.started = make(chan []uint64, 100), true
-		r.records <- []uint64{3, 0, uint64(hz)}
-	case r.started:
-		r.started = false
+		r.records, r.stopped = []uint64{3, 0, uint64(hz)}, make(chan struct{})
+	case r.stopped != nil:
+		close(r.stopped)
+		r.stopped = nil
 		r.stops++
-		close(r.records)
 	}
 }
 
 func (r *fakeRuntime) read() ([]uint64, []*goruntime.LabelSet, bool) {
-	records, ok := <-r.records
-	for len(r.records) > 0 {
-		records = append(records, <-r.records...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stopped := r.stopped; stopped != nil && len(r.records) == 0 {
+		r.mu.Unlock()
+		<-stopped
+		r.mu.Lock()
 	}
-	return records, make([]*goruntime.LabelSet, len(records)), !ok
+	records := r.records
+	r.records = nil
+	return records, make([]*goruntime.LabelSet, len(records)), len(records) == 0
 }
 
 // sample adds one now.
 func (r *fakeRuntime) sample() {
-	r.records <- []uint64{4, uint64(goruntime.Nanotime()), 1, uint64(funcPC(funcPC)) + 1}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.records = append(r.records, 4, uint64(goruntime.Nanotime()), 1, uint64(funcPC(funcPC))+1)
 	r.cpu.Add(int64(enough))
 }
 
@@ -75,9 +86,8 @@ func cut(t *testing.T, l *Log) (samples int64, restarted bool) {
 	return p.Samples, p.Restarted
 }
 
-// While samples arrive a Cut does not stop the runtime. Otherwise it stops it once, and gets
-// the last samples.
-func TestCutStopsOnlyAnIdleRuntime(t *testing.T) {
+// A Cut stops the runtime only if there are samples, and the reader blocks.
+func TestCutStopsOnlyABlockedReader(t *testing.T) {
 	known(t)
 	synctest.Test(t, func(t *testing.T) {
 		l, r := running(t)
@@ -94,33 +104,39 @@ func TestCutStopsOnlyAnIdleRuntime(t *testing.T) {
 		<-time.After(time.Second)
 		for range 2 {
 			r.sample()
-			synctest.Wait()
 		}
-		<-time.After(2 * idle) // the reader blocks
 		if n, restarted := cut(t, l); n != 2 || !restarted {
-			t.Errorf("idle: got %d samples, restarted %t; want 2 after a stop", n, restarted)
+			t.Errorf("blocked: got %d samples, restarted %t; want 2 after a stop", n, restarted)
 		}
-		<-time.After(time.Second)
-		if n, restarted := cut(t, l); n != 0 || !restarted || r.stops != 2 {
-			t.Errorf("without samples: got %d, restarted %t, %d stops; want 0 and 2 stops", n, restarted, r.stops)
+		for _, used := range []time.Duration{2 * tick, tick - 1} { // the reader waits, and blocks
+			r.cpu.Add(int64(used))
+			if n, restarted := cut(t, l); n != 0 || restarted {
+				t.Errorf("without samples: got %d, restarted %t, want 0 without", n, restarted)
+			}
+			<-time.After(time.Second)
 		}
 		l.Stop()
 		<-l.Ended()
 	})
 }
 
-// If Run gets no core the Cut stops and starts the runtime itself.
+// If Run gets no core for long the Cut stops and starts the runtime itself.
 func TestCutWithoutTheReader(t *testing.T) {
 	known(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := new(fakeRuntime)
 		l := New(r.read)
 		l.setRate = r.setRate
+		l.processTime = func() (time.Duration, bool) { return time.Second, true }
 		l.begin()
 		r.sample()
 		r.sample()
-		if n, restarted := cut(t, l); n != 2 || !restarted || !r.started {
-			t.Errorf("got %d samples, restarted %t, on %t; want 2 and a running profile", n, restarted, r.started)
+		began := time.Now()
+		if n, restarted := cut(t, l); n != 2 || !restarted || r.stopped == nil {
+			t.Errorf("got %d samples, restarted %t, stopped %t; want 2 and a running profile", n, restarted, r.stopped == nil)
+		}
+		if waited := time.Since(began); waited != patience {
+			t.Errorf("stopped after %v, want %v", waited, patience)
 		}
 	})
 }

@@ -23,16 +23,22 @@ import (
 )
 
 const (
-	// hz is the rate of runtime/pprof.
-	hz = 100
+	// hz is the rate of runtime/pprof, tick the CPU time between two samples.
+	hz   = 100
+	tick = time.Second / hz
 	// poll is the time between two reads of a process that uses CPU time. The runtime blocks
 	// a read without samples until it is stopped. So a read needs enough CPU time since the
 	// last one. After idle the reader blocks: then a stop by something else ends it at once.
 	poll   = 50 * time.Millisecond
-	enough = 3 * time.Second / hz
+	enough = 3 * tick
 	idle   = 4 * poll
-	// patience is how long a Cut waits for the next read before it stops the runtime.
-	patience = 2 * poll
+	// After settled a read in an idle process has nothing to read. After blocked any read
+	// blocks: on two cores with 64 goroutines the reader may wait 0.3 s for one.
+	settled = 2 * tick
+	blocked = 500 * time.Millisecond
+	// patience is how long a Cut waits for a reader without a core. The runtime takes
+	// samples meanwhile, with their times. It takes none between a stop and a start.
+	patience = 2 * time.Second
 )
 
 // ErrRecord means that samples are missing: the runtime's records lack the form that
@@ -69,6 +75,9 @@ type Log struct {
 	closing bool  // Close or Stop was called
 	over    bool  // ended is closed
 	readAt  int64 // all samples before this nanotime are counted
+	began   int64 // the nanotime of the last read, since its time, and used the CPU time then
+	since   time.Time
+	used    time.Duration
 }
 
 // New returns a Log of samples that read returns. It needs a runtime without an error of
@@ -117,7 +126,8 @@ func (l *Log) Run() {
 	l.open = l.newPart(goruntime.Nanotime())
 	close(l.started)
 	for {
-		began := goruntime.Nanotime()
+		l.began, l.since = goruntime.Nanotime(), time.Now()
+		l.used, _ = l.processTime()
 		l.reading = true
 		l.mu.Unlock()
 		records, labels, eof := l.readProfile()
@@ -134,7 +144,7 @@ func (l *Log) Run() {
 			l.readAt = goruntime.Nanotime()
 			close(l.ended)
 		default:
-			l.readAt = began
+			l.readAt = l.began
 		}
 		signal(l.looked)
 		if l.over {
@@ -159,14 +169,13 @@ func (l *Log) wait() {
 	defer l.mu.Lock()
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
-	before, known := l.processTime()
 	for waited := poll; waited < idle; waited += poll {
 		select {
 		case <-ticker.C:
 		case <-l.wake:
 			return
 		}
-		if used, _ := l.processTime(); !known || used-before >= enough {
+		if used, known := l.processTime(); !known || used-l.used >= enough {
 			return
 		}
 	}
@@ -185,8 +194,9 @@ type Piece struct {
 // Cut returns the samples since Run or the last Cut, up to now by their times. An error means
 // that samples are missing; it can come with a piece.
 //
-// The runtime continues to take samples while the process uses CPU time. Otherwise Cut stops
-// the runtime for about 0.1 ms, because it delivers its last samples only when it is stopped.
+// The runtime continues to take samples while the process uses CPU time, and while it is idle. In
+// between the runtime delivers the last samples only when it is stopped: then Cut stops it for
+// about 0.1 ms.
 func (l *Log) Cut() (Piece, error) {
 	l.mu.Lock()
 	at := goruntime.Nanotime()
@@ -194,27 +204,25 @@ func (l *Log) Cut() (Piece, error) {
 		at = l.readAt
 	}
 	l.next = l.newPart(at)
-	wait := patience
-	if l.reading {
-		wait = 0 // it blocks, and began before this Cut
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	ticker := time.NewTicker(settled)
+	defer ticker.Stop()
 	var restarted bool
-	for !l.over && l.readAt < at {
-		l.mu.Unlock()
-		late := false
-		select {
-		case <-l.looked:
-		case <-timer.C:
-			late = true
-			runtime.Gosched() // the rest of this time slice may be short
+	for began := time.Now(); !l.over && l.counted() < at; {
+		late := time.Since(began) >= patience
+		if l.reading {
+			late = time.Since(l.since) >= blocked
 		}
-		l.mu.Lock()
-		if late && !l.over && l.readAt < at {
+		if late && !restarted {
 			restarted = true
 			l.stopAndStart()
+			continue
 		}
+		l.mu.Unlock()
+		select {
+		case <-l.looked:
+		case <-ticker.C:
+		}
+		l.mu.Lock()
 	}
 	done := l.open
 	done.end = at
@@ -230,6 +238,21 @@ func (l *Log) Cut() (Piece, error) {
 		err = fmt.Errorf("cpu samples: %d are in no profile: there were %d different ones already", done.dropped, maxEntries)
 	}
 	return Piece{built, times, done.start, done.start.Add(time.Duration(at - done.began)), done.samples, restarted}, errors.Join(err, done.err)
+}
+
+// counted returns a nanotime before which all samples are counted. The caller holds l.mu.
+func (l *Log) counted() int64 {
+	lasts := time.Since(l.since)
+	used, known := l.processTime()
+	switch {
+	case l.restart:
+		return l.readAt
+	case known && used-l.used < tick && (!l.reading || lasts >= settled):
+		return goruntime.Nanotime() // no sample is missing
+	case l.reading && lasts >= blocked:
+		return l.began // there was nothing to read
+	}
+	return l.readAt
 }
 
 // stopAndStart stops the runtime, counts all samples and starts it again. If Run is inside a

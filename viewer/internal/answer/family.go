@@ -122,7 +122,7 @@ func (t *family) note(s *Span) string {
 	case t.reader.has(exporter.KindWall):
 		limit = t.reader.noneHit(exporter.KindWall, s)
 	case t.reader.has(exporter.KindCPU):
-		limit = "there is no wall profile: with exporter.KindWall among the kinds of inprocess.WithKinds or profiler.WithKinds, the waits of a span are sampled"
+		limit = "there is no wall profile: with exporter.KindWall among the kinds of profiler.WithKinds, the waits of a span are sampled"
 	}
 	if t.later > 0 {
 		later = "not counted: " + termtext.Plural(t.later, "span") + " below it that ended later"

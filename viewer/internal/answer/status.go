@@ -25,6 +25,8 @@ type Status struct {
 	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
 	// CanFlush is set if a POST to flush closes the window.
 	CanFlush bool `json:"canFlush,omitempty"`
+	// CanListRunning is set if there is a page running.
+	CanListRunning bool `json:"canListRunning,omitempty"`
 	// Now is the server's clock, to which the times belong.
 	Now time.Time `json:"now"`
 }

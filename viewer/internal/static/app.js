@@ -8,6 +8,7 @@ import { sentence } from './format.js';
 import { logView } from './log.js';
 import { namesView } from './names.js';
 import { profileView } from './profile.js';
+import { offerRunning, runningView } from './running.js';
 import { queryForm } from './span.js';
 import { spansView } from './spans.js';
 import { showGone, showStatus } from './status.js';
@@ -31,6 +32,7 @@ function start() {
   if (page.startsWith('comparison')) fixedPage((data) => ({ element: compareView(data, page) }), (data) => data.right.span?.service);
   else if (page === 'log') live(logView);
   else if (page === 'names') live(namesView);
+  else if (page === 'running') live(runningView);
   else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
   else if (pageParams().get('query')) fixedPage(profileView, (data) => data.span?.service);
   else live(spansView);
@@ -75,6 +77,7 @@ async function live(make) {
     answered = address;
     showService(data.services ? `${data.services.length} services` : data.service);
     showStatus(data.status, load);
+    offerRunning(data.status);
     view.update(data);
     view.list.setAttribute('aria-busy', 'false');
     failed = '';
@@ -103,6 +106,7 @@ async function fixedPage(make, service) {
       const data = await get(asJSON());
       showService(service(data));
       showStatus(data.status, load);
+      offerRunning(data.status);
       // The user may be typing another query, or look at a part of the graph.
       if (!main.contains(view?.element) || !view.update?.(data)) main.replaceChildren((view = make(data, load)).element);
       more = Boolean(data.waiting || data.status?.running && data.span && !data.span.complete);

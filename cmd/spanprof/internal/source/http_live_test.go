@@ -25,6 +25,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/livetest"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 var kept atomic.Pointer[[]byte]
@@ -135,7 +136,7 @@ func TestPprofLacksKinds(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithWindow(time.Hour))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}

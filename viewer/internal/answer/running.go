@@ -1,0 +1,107 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
+)
+
+// Running is the local roots with labels on a goroutine now, the oldest first.
+type Running struct {
+	Status *Status `json:"status,omitempty"`
+	Roots  []Root  `json:"roots"`
+	// RootsOmitted is the number of further roots.
+	RootsOmitted int `json:"rootsOmitted,omitempty"`
+	// Note is what the list lacks.
+	Note string `json:"note"`
+}
+
+// Root is an open local root, or work with a profile_id of its own.
+type Root struct {
+	ProfileID string `json:"profileId"`
+	TraceID   string `json:"traceId,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// AgeNs is the time since the start; 0 if it is unknown.
+	AgeNs      int64   `json:"ageNs,omitempty"`
+	Goroutines int     `json:"goroutines"`
+	Stacks     []Stack `json:"stacks"`
+	// Query selects its samples.
+	Query string `json:"query"`
+}
+
+// Stack is a place with some goroutines. A frame is a function with file and line, the
+// innermost first.
+type Stack struct {
+	Goroutines int      `json:"goroutines"`
+	Frames     []string `json:"frames"`
+}
+
+// Add adds a frame.
+func (s *Stack) Add(function, file string, line int) {
+	s.Frames = append(s.Frames, fmt.Sprintf("%s  %s:%d", function, path.Base(file), line))
+}
+
+// maxRoots bounds the list.
+const maxRoots = 200
+
+const runningNote = "An open span is listed while a goroutine carries its labels. " +
+	"A span is missing if its goroutine carries the labels of another span, or none. " +
+	"Labels of pprof.Do have no age. On a Go version that spanprof does not recognise spans have no age."
+
+// Running answers what runs now. A nil list means that the viewer has none.
+func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
+	if list == nil {
+		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
+	}
+	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote)}
+	if more := len(a.Roots) - maxRoots; more > 0 {
+		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
+	}
+	q := r.CPUTime(Query{})
+	for i := range a.Roots {
+		root := &a.Roots[i]
+		root.Query = q.WithEqual(labelkey.ProfileID, root.ProfileID).String()
+		for _, s := range root.Stacks {
+			root.Goroutines += s.Goroutines
+		}
+	}
+	return answered(r, a)
+}
+
+// Text returns the list for a terminal.
+func (a *Running) Text() string {
+	var b strings.Builder
+	termtext.Prose(&b, "note", 9, a.Note)
+	for _, root := range a.Roots {
+		fmt.Fprintf(&b, "\n%s  %s", termtext.OneLine(root.title()), termtext.Plural(root.Goroutines, "goroutine"))
+		if root.AgeNs > 0 {
+			fmt.Fprintf(&b, "  %s", termtext.Value(root.AgeNs, "nanoseconds"))
+		}
+		fmt.Fprintf(&b, "  %s\n", termtext.OneLine(root.Query))
+		for _, s := range root.Stacks {
+			fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+			for _, f := range s.Frames {
+				fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
+			}
+		}
+	}
+	if a.RootsOmitted > 0 {
+		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.RootsOmitted, "more local root"))
+	}
+	return b.String()
+}
+
+// title returns the name, or the id without one.
+func (r *Root) title() string {
+	if r.Name == "" {
+		return r.ProfileID
+	}
+	return r.Name
+}

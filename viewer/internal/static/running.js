@@ -1,0 +1,37 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { isFrozen, link } from './api.js';
+import { h, refill } from './dom.js';
+import { count, duration, sentence } from './format.js';
+
+// offerRunning shows the link to this page if the server lists goroutines.
+export function offerRunning(status) {
+  document.getElementById('running').hidden = isFrozen || !status?.canListRunning;
+}
+
+// runningView lists the open local roots with the stacks of their goroutines.
+export function runningView() {
+  document.title = 'Running now \u00b7 spanprof';
+  const note = h('p', { class: 'muted' });
+  const none = h('p', { hidden: true }, 'No goroutine carries the labels of a span.');
+  const list = h('div');
+  const more = h('p', { class: 'muted', hidden: true });
+  const element = h('article', null,
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './running?format=text' }, 'text'), h('a', { href: './running?format=json' }, 'json')),
+    h('h1', null, 'Running now'), note, none, list, more);
+
+  function update({ roots, rootsOmitted, note: lacks }) {
+    note.textContent = sentence(lacks);
+    none.hidden = roots.length > 0;
+    refill(list, roots.map(root));
+    more.hidden = !rootsOmitted;
+    more.textContent = `and ${count(rootsOmitted ?? 0, 'more local root')}`;
+  }
+  return { element, list: element, update, address: () => './running?format=json' };
+}
+
+const root = (r) => h('details', { class: 'card', 'data-key': r.profileId },
+  h('summary', null, h('h2', null, r.name || r.profileId), h('span', { class: 'muted' }, [r.ageNs && `for ${duration(r.ageNs)}`, count(r.goroutines, 'goroutine')].filter(Boolean).join(', '))),
+  h('p', null, h('a', { href: link('', { query: r.query }) }, 'Its samples')),
+  r.stacks.map((s) => h('div', null, h('p', { class: 'muted' }, count(s.goroutines, 'goroutine')), h('pre', null, s.frames.join('\n')))));

@@ -1,0 +1,81 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+func TestRunning(t *testing.T) {
+	waits := viewer.RunningStack{Goroutines: 2, Frames: []runtime.Frame{{Function: "main.wait", File: "/src/main.go", Line: 7}}}
+	h := viewer.Handler(newTestStore(t), viewer.WithRunning(func() []viewer.Running {
+		return []viewer.Running{
+			{ID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Start: time.Now().Add(-time.Hour), Stacks: []viewer.RunningStack{waits, waits}},
+			{ID: "job 7", Stacks: []viewer.RunningStack{waits}},
+		}
+	}))
+	var got answer.Running
+	getJSON(t, h, "/running?format=json", http.StatusOK, &got)
+	if age := time.Duration(got.Roots[0].AgeNs); age < 59*time.Minute || age > 61*time.Minute {
+		t.Errorf("got an age of %v, want an hour", age)
+	}
+	got.Roots[0].AgeNs = 0
+	stack := answer.Stack{Goroutines: 2, Frames: []string{"main.wait  main.go:7"}}
+	want := []answer.Root{
+		{ProfileID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Goroutines: 4, Stacks: []answer.Stack{stack, stack}, Query: `.cpu{profile_id="00f067aa0ba902b7"}`},
+		{ProfileID: "job 7", Goroutines: 2, Stacks: []answer.Stack{stack}, Query: `.cpu{profile_id="job 7"}`},
+	}
+	if diff := cmp.Diff(want, got.Roots); diff != "" {
+		t.Errorf("roots (-want +got):\n%s", diff)
+	}
+	if !got.Status.CanListRunning || !strings.Contains(got.Note, "Labels of pprof.Do have no age") {
+		t.Errorf("got status %+v and note %q", got.Status, got.Note)
+	}
+	text := get(t, h, "/running?format=text").Body.String()
+	for _, want := range []string{"GET /search  4 goroutines  3600 s  .cpu{", "\njob 7  2 goroutines  .cpu{profile_id=\"job 7\"}\n  2 goroutines\n    main.wait  main.go:7\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// A long list is cut, and the rest counted.
+func TestRunningIsBounded(t *testing.T) {
+	h := viewer.Handler(newTestStore(t), viewer.WithRunning(func() (all []viewer.Running) {
+		for i := range 203 {
+			all = append(all, viewer.Running{ID: fmt.Sprint(i)})
+		}
+		return all
+	}))
+	var got answer.Running
+	getJSON(t, h, "/running?format=json", http.StatusOK, &got)
+	if len(got.Roots) != 200 || got.RootsOmitted != 3 {
+		t.Errorf("got %d roots and %d omitted, want 200 and 3", len(got.Roots), got.RootsOmitted)
+	}
+	if text := get(t, h, "/running?format=text").Body.String(); !strings.HasSuffix(text, "\nand 3 more local roots\n") {
+		t.Errorf("the rest is not in\n%s", text[max(0, len(text)-200):])
+	}
+}
+
+// Without the option there is no such page, and no link to it.
+func TestRunningWithoutOption(t *testing.T) {
+	h := viewer.Handler(newTestStore(t), viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
+	var refused struct{ Error string }
+	getJSON(t, h, "/running?format=json", http.StatusBadRequest, &refused)
+	var log answer.Log
+	getJSON(t, h, "/log?format=json", http.StatusOK, &log)
+	if !strings.Contains(refused.Error, "viewer.WithRunning") || log.Status.CanListRunning {
+		t.Errorf("got %q, status %+v", refused.Error, log.Status)
+	}
+}
