@@ -6,6 +6,7 @@ package segment
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -254,7 +255,11 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 	for i, w := range slices.Backward(s.windows) {
 		const line = 96 // is about what a window takes there
 		var b bytes.Buffer
-		if err := s.profile(w).Write(&b); err != nil {
+		p, err := encode(context.Background(), []found{{window: w, of: s, match: &match{}, matches: true}}, w.types, false, 0)
+		if err == nil {
+			err = p.Write(&b)
+		}
+		if err != nil {
 			return 0, err
 		}
 		if size+int64(b.Len())+line > limit {

@@ -20,30 +20,6 @@ import (
 
 func (t ValueType) pprof() *profile.ValueType { return &profile.ValueType{Type: t.Name, Unit: t.Unit} }
 
-// profile returns a window in the pprof format, as it was exported.
-func (s *Segment) profile(w *window) *profile.Profile {
-	p := &profile.Profile{
-		PeriodType: w.periodType.pprof(), Period: w.period, DefaultSampleType: w.standard,
-		TimeNanos: w.start, DurationNanos: w.end - w.start,
-	}
-	for _, t := range w.types {
-		p.SampleType = append(p.SampleType, t.pprof())
-	}
-	if w.looks != nil {
-		p.Comments = []string{w.looks.Comment()}
-	}
-	e := s.encoder(p)
-	for _, m := range w.mappings {
-		e.mapping(m)
-	}
-	for row := range w.len() {
-		sm := &profile.Sample{Value: w.tuples[w.values.At(row)*len(w.types):][:len(w.types)], Location: e.stack(uint32(w.stacks.At(row)))}
-		e.labels(sm, uint32(w.groups.At(row)))
-		p.Sample = append(p.Sample, sm)
-	}
-	return p
-}
-
 // encoder finds the code of a segment in a profile. The lists have what is encoded by its
 // number in the segment.
 type encoder struct {
@@ -96,12 +72,21 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 	if err != nil {
 		return nil, err
 	}
+	p, err := encode(ctx, windows, a.Types, withoutIDs, limit)
+	if err == nil {
+		p.DefaultSampleType = cmp.Or(q.Type, p.DefaultSampleType)
+	}
+	return p, err
+}
+
+// encode returns the samples of windows in the pprof format: see View.Profile.
+func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs bool, limit int) (*profile.Profile, error) {
 	p := &profile.Profile{PeriodType: &profile.ValueType{}}
-	for _, t := range a.Types {
+	for _, t := range types {
 		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	to, current := newSegment(), newest(windows)
-	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(a.Types)
+	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(types)
 	var mappings []uint32
 	var c *copier
 	var labelled copies // the groups of labellings without ids
@@ -121,12 +106,12 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 		if f.period > p.Period || p.PeriodType.Type == "" {
 			p.PeriodType, p.Period = f.periodType.pprof(), f.period
 		}
-		p.DefaultSampleType = cmp.Or(q.Type, p.DefaultSampleType, f.standard)
+		p.DefaultSampleType = cmp.Or(p.DefaultSampleType, f.standard)
 		for _, m := range f.mappings {
 			mappings = append(mappings, c.mapping(m))
 		}
-		columns := make([]int, len(a.Types))
-		for k, t := range a.Types {
+		columns := make([]int, len(types))
+		for k, t := range types {
 			columns[k] = slices.Index(f.types, t)
 			if t.Momentary() && current[f.name()] != f.window {
 				columns[k] = -1
@@ -154,7 +139,7 @@ func (v *View) Profile(ctx context.Context, q *Query, withoutIDs bool, limit int
 				}
 			}
 			if limit > 0 && len(places.keys) > limit {
-				return nil, fmt.Errorf("%s profile: %w: %d", q.Kind, ErrTooMany, limit)
+				return nil, fmt.Errorf("%s profile: %w: %d", f.kind, ErrTooMany, limit)
 			}
 		}
 	}

@@ -27,23 +27,15 @@ const (
 	firstRanks = 3
 )
 
-// keepWith rebuilds the kept segment when a segment is dropped. pending bounds the rows without
-// a record. Rows of dropped with the ids twice are left out.
-func (r *Room) keepWith(dropped *Segment, pending int64, twice map[ident.Key]bool) {
-	k := r.keeper(dropped)
-	k.twice = twice
-	r.replaceKept(k, k.build(pending))
-}
-
 // keeper chooses the spans of a kept segment. Nothing that it reads changes, and so it needs
 // no lock.
 type keeper struct {
 	room *Room
 	// sources are the kept segment and the dropped one, newer all others.
 	sources, newer []*Segment
-	running        map[string]bool // nil if unknown
-	twice          map[ident.Key]bool
-	part           float64 // of the bytes that are planned
+	running        map[string]bool    // nil if unknown
+	twice          map[ident.Key]bool // rows with these ids are left out of the last source
+	part           float64            // of the bytes that are planned
 	// rows is the number of rows of each id in the sources.
 	rows map[ident.Key]int64
 	// runs, ends and others are ids without a record in the sources, the oldest first: of

@@ -19,7 +19,8 @@ import (
 func (r *Room) dropOldest() {
 	oldest := r.sealed[0]
 	r.sealed = r.sealed[1:]
-	r.keepWith(oldest, r.maxBytes/pendingShare, nil)
+	k := r.keeper(oldest)
+	r.replaceKept(k, k.build(r.maxBytes/pendingShare))
 	r.changed()
 }
 

@@ -137,7 +137,9 @@ func (l *loader) keep(s *Segment, pending int64, twice map[ident.Key]bool) {
 	r.covered(s)
 	counts := r.counts
 	_, before := r.held()
-	r.keepWith(s, pending, twice)
+	k := r.keeper(s)
+	k.twice = twice
+	r.replaceKept(k, k.build(pending))
 	_, after := r.held()
 	l.spansLeftOut.Add(int64(s.spans.listed + before.Spans - after.Spans))
 	r.counts = counts // it is no loss of this process

@@ -118,6 +118,21 @@ func (r *Room) stats() Stats {
 	return s
 }
 
+// Lookup returns the name and trace of a span that has ended.
+func (r *Room) Lookup(id ident.Key) (Ended, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, ok := r.open.spans.at(id); ok && !r.open.spans.list[i].child {
+		return r.open.spans.ended(&r.open.spans.list[i]), true
+	}
+	for _, s := range slices.Backward(r.before()) {
+		if e := s.spans.find(id); e != nil && !e.child {
+			return s.spans.ended(e), true
+		}
+	}
+	return Ended{}, false
+}
+
 // Generation returns a number that increases with each change.
 func (r *Room) Generation() uint64 {
 	r.mu.Lock()
