@@ -49,9 +49,9 @@ type spanTimes struct {
 // errStopped ends a reading at Shutdown.
 var errStopped = errors.New("exectrace: the recorder was shut down")
 
-// read gives the store the exact times of the waiting spans, and counts each.
-func (r *Recorder) read(data *bytes.Buffer, now time.Time) (err error) {
-	spans, overflow := r.inbox.take()
+// read gives the store the exact times of the spans that ended before a time, and counts each.
+func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
+	spans, overflow := r.inbox.take(until)
 	r.count(missed, overflow)
 	defer func() {
 		if p := recover(); p != nil {

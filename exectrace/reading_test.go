@@ -146,7 +146,7 @@ func TestMissedSpans(t *testing.T) {
 	r.inbox.add(slowSpan{id: ids[2], name: "slow", started: started, ended: time.Now().Add(time.Hour), duration: time.Second})
 	r.inbox.add(slowSpan{id: spanID(&tl.Spans[0]), duration: time.Second}) // not in the store
 	r.budget.begin(time.Now())
-	if err := r.read(bytes.NewBuffer(whole), time.Now()); err != nil {
+	if err := r.read(bytes.NewBuffer(whole), time.Now().Add(2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	r.wants(t, map[counter]uint64{missed: 4, readings: 1})

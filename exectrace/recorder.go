@@ -240,6 +240,7 @@ func (r *Recorder) look(now time.Time) {
 	r.steps.doubtful(now) // notice each step of the clock
 	since, waits := r.inbox.waits(r.config.window)
 	due := waits && !now.Before(r.nextRead) && now.Sub(since) >= gather
+	until := now.Add(-edge) // later spans may lack their end
 	data := recording{most: r.config.maxBytes(), keep: due}
 	err := r.flight.write(&data)
 	now = time.Now() // the runtime may take long
@@ -262,7 +263,7 @@ func (r *Recorder) look(now time.Time) {
 			return
 		}
 		r.nextRead = now.Add(readApart)
-		err := r.read(&data.Buffer, now)
+		err := r.read(&data.Buffer, until)
 		now = time.Now()
 		if errors.Is(err, errStopped) {
 			return

@@ -80,11 +80,20 @@ func (b *inbox) add(s slowSpan) bool {
 	return true
 }
 
-func (b *inbox) take() (spans []slowSpan, overflow int) {
+// take removes the spans that ended before a time.
+func (b *inbox) take(until time.Time) (spans []slowSpan, overflow int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	spans, overflow = b.spans, b.overflow
-	b.spans, b.overflow = nil, 0
+	var later []slowSpan
+	for _, s := range b.spans {
+		if s.ended.Before(until) {
+			spans = append(spans, s)
+		} else {
+			later = append(later, s)
+		}
+	}
+	overflow = b.overflow
+	b.spans, b.overflow = later, 0
 	return spans, overflow
 }
 

@@ -6,6 +6,7 @@ package exectrace
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,13 @@ func TestInbox(t *testing.T) {
 		b.add(slowSpan{id: fmt.Sprint(i), duration: time.Duration(i)})
 	}
 	b.add(slowSpan{duration: 1})
-	spans, overflow := b.take()
+	b.spans[7].ended = time.Unix(1e9, 1)
+	spans, overflow := b.take(time.Unix(1e9, 1))
+	if len(b.spans) != 1 || b.overflow != 0 {
+		t.Fatalf("%d spans are left, want the later one", len(b.spans))
+	}
+	spans = slices.Insert(spans, 7, b.spans[0])
+	b.spans = nil
 	if len(spans) != maxWaiting || overflow != maxWaiting+1 {
 		t.Fatalf("got %d spans and %d dropped, want %d and %d", len(spans), overflow, maxWaiting, maxWaiting+1)
 	}

@@ -31,13 +31,10 @@ const (
 // goroutines. Package spanprof marks each change of the label span_id in the trace. Labels of
 // other code are not in a trace.
 //
-// Times are nanoseconds of the trace's clock. On Linux that is the system's monotonic clock, so
-// one recording of a process continues another.
+// Times are nanoseconds of the trace's clock. On Linux that is the system's monotonic clock.
 type Threads struct {
 	threads     map[int64]*thread
-	goroutines  map[exptrace.GoID]*carried
-	from, until int64 // of the known time
-	part        int64 // the begin of the last recording's last part
+	from, until int64 // of the recording
 
 	wall Clock
 }
@@ -78,8 +75,8 @@ type carried struct {
 // errNoClock means that the recording's clock may not be the system's.
 var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go runtime are required")
 
-// Read continues with a recording of this process, and drops everything older. If the
-// recording lacks the last part of the one before, or after an error, all is dropped.
+// Read reads a recording of this process in the place of the one before. After an error
+// nothing is known.
 func (t *Threads) Read(r io.Reader) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -93,7 +90,7 @@ func (t *Threads) Read(r io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	s := threadsReading{Threads: t}
+	s := newThreadsReading()
 	for {
 		e, err := events.ReadEvent()
 		if errors.Is(err, io.EOF) {
@@ -107,12 +104,10 @@ func (t *Threads) Read(r io.Reader) (err error) {
 			return ErrGap
 		}
 	}
-	if s.began {
-		t.part = s.newest
-	}
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
 	}
+	*t = s.Threads
 	t.wall = ReadClock()
 	return nil
 }
@@ -148,19 +143,6 @@ func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
 		return hex.EncodeToString(on.changes[i].id[:]), true
 	}
 	return "", true
-}
-
-// forget drops older changes, and threads without a goroutine since then.
-func (t *Threads) forget(before int64) {
-	t.from = max(t.from, before)
-	for id, on := range t.threads {
-		i := sort.Search(len(on.changes), func(i int) bool { return on.changes[i].at > before })
-		if i == len(on.changes) && on.on == exptrace.NoGoroutine {
-			delete(t.threads, id)
-			continue
-		}
-		on.changes = slices.Clone(on.changes[max(i-1, 0):])
-	}
 }
 
 // Clock is the wall clock at time 0 of the system's monotonic clock. A step of the wall clock

@@ -13,7 +13,7 @@ import (
 // threadsTest makes the events of recordings, with times in microseconds.
 type threadsTest struct {
 	*testing.T
-	threadsReading
+	*threadsReading
 }
 
 func (t *threadsTest) add(e exptrace.Event, err error) {
@@ -24,19 +24,12 @@ func (t *threadsTest) add(e exptrace.Event, err error) {
 	t.event(&e)
 }
 
-// read begins the first part of a recording.
-func (t *threadsTest) read(us int64) {
-	t.Helper()
-	t.threadsReading = threadsReading{Threads: t.Threads}
-	t.next(us)
-}
-
-// next begins another part.
-func (t *threadsTest) next(us int64) {
+// begin begins a recording.
+func (t *threadsTest) begin() {
 	t.Helper()
 	t.add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
-		Kind: exptrace.EventSync, Time: exptrace.Time(us * 1000),
-		Details: exptrace.Sync{N: 1, ClockSnapshot: &exptrace.ClockSnapshot{Trace: exptrace.Time(us * 1000), Mono: uint64(us * 1000)}},
+		Kind:    exptrace.EventSync,
+		Details: exptrace.Sync{N: 1, ClockSnapshot: &exptrace.ClockSnapshot{}},
 	}))
 }
 
@@ -70,8 +63,8 @@ const spanA, spanB = "00000000000000aa", "00000000000000bb"
 // A thread writes 10 ms late that it took the processor of a goroutine in a system call. The
 // reader moves that goroutine's older events behind it.
 func TestMovedEvents(t *testing.T) {
-	m := threadsTest{T: t, threadsReading: threadsReading{Threads: new(Threads)}}
-	m.read(0)
+	m := threadsTest{T: t, threadsReading: newThreadsReading()}
+	m.begin()
 	m.becomes(64_000, 1, 10, 11, exptrace.GoRunnable, exptrace.GoRunning)
 	m.becomes(128_000, 2, exptrace.NoGoroutine, 20, exptrace.GoRunnable, exptrace.GoRunning)
 	m.mark(192_000, 2, 20, spanA)
@@ -101,28 +94,16 @@ func TestMovedEvents(t *testing.T) {
 	m.want(2, 10_260, spanB, true)
 }
 
-// A recording without the last part of the one before lacks some time in between. That holds
-// even if it begins before the end of that part.
-func TestRecordingsThatTouch(t *testing.T) {
-	m := threadsTest{T: t, threadsReading: threadsReading{Threads: new(Threads)}}
-	m.read(0)
-	m.becomes(64_000, 1, exptrace.NoGoroutine, 10, exptrace.GoRunnable, exptrace.GoRunning)
-	m.next(640)
-	m.mark(704_000, 1, 10, spanA)
-	m.becomes(1_280_000, 2, exptrace.NoGoroutine, 20, exptrace.GoRunnable, exptrace.GoRunning)
-	m.part = m.newest // at the end
-
-	m.read(640)
-	m.mark(704_000, 1, 10, spanA)
-	m.becomes(1_280_000, 2, exptrace.NoGoroutine, 20, exptrace.GoRunnable, exptrace.GoRunning)
-	m.next(1270)
-	m.becomes(1_920_000, 2, 20, 21, exptrace.GoNotExist, exptrace.GoRunnable)
-	m.part = m.newest
-	m.want(1, 1900, spanA, true)
-
-	m.read(1910)
-	m.mark(1_915_000, 1, 10, spanB) // before the end of the part before
-	m.becomes(2_560_000, 2, 20, 22, exptrace.GoNotExist, exptrace.GoRunnable)
-	m.want(1, 1900, "", false)
-	m.want(1, 2500, spanB, true)
+// A span from before the recording is unknown until the next mark.
+func TestSpanFromBeforeTheRecording(t *testing.T) {
+	m := threadsTest{T: t, threadsReading: newThreadsReading()}
+	m.begin()
+	m.becomes(64_000, 1, exptrace.NoGoroutine, 10, exptrace.GoUndetermined, exptrace.GoRunning)
+	m.mark(640_000, 1, 10, spanA)
+	m.mark(6_400_000, 1, 10, "")
+	m.becomes(64_000_000, 1, 10, 11, exptrace.GoNotExist, exptrace.GoRunnable)
+	m.want(1, 300, "", false)
+	m.want(1, 3000, spanA, true)
+	m.want(1, 30_000, "", true)
+	m.want(1, 70_000, "", false) // after the recording
 }

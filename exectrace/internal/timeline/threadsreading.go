@@ -12,15 +12,18 @@ import (
 
 // threadsReading reads a recording into Threads.
 type threadsReading struct {
-	*Threads
-	first  int64 // the time of the first Sync
-	newest int64 // the time of the last Sync that begins a part
-	last   int64 // the time of the event before
-	moved  bool  // the event is older than the reader's time
-	began  bool
-	gap    bool
-	syncs  int
-	clocks bool // the trace's clock is the system's
+	Threads
+	goroutines map[exptrace.GoID]*carried
+	last       int64 // the time of the event before
+	moved      bool  // the event is older than the reader's time
+	began      bool
+	gap        bool
+	syncs      int
+	clocks     bool // the trace's clock is the system's
+}
+
+func newThreadsReading() *threadsReading {
+	return &threadsReading{Threads: Threads{threads: map[int64]*thread{}}, goroutines: map[exptrace.GoID]*carried{}}
 }
 
 func (s *threadsReading) event(e *exptrace.Event) {
@@ -32,16 +35,13 @@ func (s *threadsReading) event(e *exptrace.Event) {
 	case exptrace.EventStackSample: // may be from before the trace
 		return
 	case exptrace.EventSync:
-		s.sync(now, e.Sync().ClockSnapshot)
+		s.sync(e.Sync().ClockSnapshot)
 		return
 	case exptrace.EventRangeBegin:
 		s.gap = s.gap || s.syncs > 1 && e.Range().Name == "stop-the-world (start trace)"
 	}
 	if !s.began {
-		s.begin(now)
-	}
-	if now <= s.until {
-		return // read before
+		s.began, s.from = true, now
 	}
 	s.until = now
 	if on, g := e.Thread(), e.Goroutine(); on != exptrace.NoThread && g != exptrace.NoGoroutine {
@@ -60,30 +60,17 @@ func (s *threadsReading) event(e *exptrace.Event) {
 	}
 }
 
-// begin drops everything older than the recording, or all if the recording before does not
-// reach it. Parts overlap in time: the recording must have the last part of the one before.
-func (s *threadsReading) begin(now int64) {
-	s.began = true
-	if s.threads == nil || s.first > s.part {
-		*s.Threads = Threads{threads: map[int64]*thread{}, goroutines: map[exptrace.GoID]*carried{}, from: now, until: now - 1}
-	}
-	s.forget(now)
-}
-
 // mostBetween is the longest time between the clocks of one snapshot. Clocks further apart
 // are different ones.
 const mostBetween = int64(10 * time.Second)
 
 // sync begins a part of the recording, or ends it without a snapshot. It checks that the
 // trace's clock is the system's monotonic one.
-func (s *threadsReading) sync(now int64, snapshot *exptrace.ClockSnapshot) {
-	if s.syncs++; s.syncs == 1 {
-		s.first = now
-	}
+func (s *threadsReading) sync(snapshot *exptrace.ClockSnapshot) {
+	s.syncs++
 	if snapshot != nil {
 		between := int64(snapshot.Trace) - int64(snapshot.Mono) // Mono is read first
 		s.clocks = between > -1000 && between < mostBetween
-		s.newest = now
 	}
 }
 
