@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +15,25 @@ import (
 const (
 	// apart is the least time between two reports of one cause.
 	apart = time.Minute
-	// maxCauses is how many causes are told apart. A server's text may be another
-	// one each time.
+	// maxCauses bounds the causes. A server may return another text each time.
 	maxCauses = 64
-	// maxCause is how much of an error's first line tells causes apart.
-	maxCause = 200
+	// maxCause is how many bytes of an error's first line distinguish causes, after the ids
+	// are folded; maxLine is how many are folded.
+	maxCause, maxLine = 200, 1000
 )
 
-// cause stands for the errors whose texts differ in numbers alone.
+// ids matches UUIDs and runs of hexadecimal digits with a decimal digit: numbers and ids of
+// requests, traces and pods.
+var ids = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-f]*[0-9][0-9a-f]*`)
+
+// cause is a set of errors with texts that differ only in ids.
 type cause struct {
-	reported time.Time // last
-	since    int       // errors that were not reported since then
-	newest   error     // of these
+	reported time.Time // the last time
+	since    int       // errors without a report since then
+	newest   error     // the last of them
 }
 
-// limit returns what to report of err, nil if it is too soon; the caller holds r.mu.
+// limit returns the report for err, nil if it is too soon; the caller holds r.mu.
 func (r *Reporter) limit(err error, now time.Time) error {
 	text := causeOf(err)
 	c := r.causes[text]
@@ -40,7 +45,7 @@ func (r *Reporter) limit(err error, now time.Time) error {
 			r.forget(now)
 		}
 		if len(r.causes) >= maxCauses {
-			text = "" // what they have in common is that there are too many
+			text = "" // one cause for all errors beyond the bound
 		}
 		if c = r.causes[text]; c == nil {
 			r.causes[text] = &cause{reported: now}
@@ -55,7 +60,7 @@ func (r *Reporter) limit(err error, now time.Time) error {
 	return c.report(err, now)
 }
 
-// report returns err with how many there were before it.
+// report returns err with the number of errors before it.
 func (c *cause) report(err error, now time.Time) error {
 	if c.since > 0 {
 		err = fmt.Errorf("%w (and %d more like it since %s)", err, c.since, c.reported.Format(time.TimeOnly))
@@ -64,7 +69,7 @@ func (c *cause) report(err error, now time.Time) error {
 	return err
 }
 
-// Flush reports what has not been reported because it came within a minute.
+// Flush reports the errors that were held back because they came within a minute.
 func (r *Reporter) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +81,8 @@ func (r *Reporter) Flush() {
 	}
 }
 
-// forget drops the causes that would be reported again, and reports what is left of
-// them; the caller holds r.mu.
+// forget drops causes without a report in the last minute, and reports the errors held back
+// for them; the caller holds r.mu.
 func (r *Reporter) forget(now time.Time) {
 	for text, c := range r.causes {
 		if now.Sub(c.reported) < apart {
@@ -90,25 +95,15 @@ func (r *Reporter) forget(now time.Time) {
 	}
 }
 
-// rest returns the report of what has not been reported.
+// rest returns the report of the errors held back.
 func (c *cause) rest(now time.Time) error {
-	c.since-- // newest stands for itself
+	c.since-- // newest is reported itself
 	return c.report(c.newest, now)
 }
 
-// causeOf returns the first line of an error with 0 for each number.
+// causeOf returns the first line of an error with 0 for each number and id.
 func causeOf(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	var b strings.Builder
-	inNumber := false
-	for _, c := range []byte(line[:min(len(line), maxCause)]) {
-		digit := c >= '0' && c <= '9'
-		if digit && !inNumber {
-			b.WriteByte('0')
-		} else if !digit {
-			b.WriteByte(c)
-		}
-		inNumber = digit
-	}
-	return b.String()
+	line = ids.ReplaceAllString(line[:min(len(line), maxLine)], "0")
+	return line[:min(len(line), maxCause)]
 }

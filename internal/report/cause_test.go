@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// A cause that fails all the time is reported once a minute, with the number of those
-// in between; others are not held up by it.
+// A cause that fails all the time is reported once a minute, with the number of errors in
+// between. Other causes are reported at once.
 func TestOneReportAMinuteForEachCause(t *testing.T) {
 	var (
 		log   errorLog
@@ -53,8 +53,35 @@ func TestOneReportAMinuteForEachCause(t *testing.T) {
 	}
 }
 
-// A server with another text each time cannot make the causes grow without bound, nor
-// fill the log.
+// Numbers and ids in any form do not distinguish causes; words do.
+func TestIDsAreOneCause(t *testing.T) {
+	long := strings.Repeat("too long ", 30)
+	for _, tt := range []struct {
+		name, a, b string
+		one        bool
+	}{
+		{"UUID", "request 6ba7b810-9dad-11d1-80b4-00c04fd430c8: 500", "request ABCDEFAB-abcd-effe-cafe-abcdefabcdef: 500", true},
+		{"trace id", "trace 4bf92f3577b34da6a3ce929d0e0e4736 rejected", "trace 00f067aa0ba902b7ffffffffffffffff rejected", true},
+		{"id before the bound", "id a1" + long, "id 00f067aa0ba902b7" + long, true},
+		{"0x", "at 0xc000123abc", "at 0xdeadbeef00", true},
+		{"decimal", "after 5 attempts", "after 12 attempts", true},
+		{"words", "decade is bad", "facade is bad", false},
+		{"status", "answers 500: bug", "answers 500: full", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			defer report.Synchronous(func(err error) { got = append(got, err.Error()) })()
+			var r report.Reporter
+			r.Report(errors.New(tt.a))
+			r.Report(errors.New(tt.b))
+			if want := map[bool]int{true: 1, false: 2}[tt.one]; len(got) != want {
+				t.Errorf("reported %q, want %d", got, want)
+			}
+		})
+	}
+}
+
+// A server with another text each time makes a bounded number of causes and reports.
 func TestCausesAreBounded(t *testing.T) {
 	var log errorLog
 	setErrorHandler(t, log.Handle)
