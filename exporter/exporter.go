@@ -59,6 +59,9 @@ type RetryError struct {
 	// TooLarge is set if the destination takes only smaller profiles. The Queue
 	// sends the two halves instead, at once.
 	TooLarge bool
+	// MaxAttempts bounds the attempts that end like this one, for each profile. The last one
+	// rejects it. 0 means no bound but the age of the profile.
+	MaxAttempts int
 }
 
 func (e *RetryError) Error() string { return e.Err.Error() }

@@ -120,6 +120,7 @@ type item struct {
 	expires   time.Time
 	notBefore time.Time
 	failures  int
+	unclear   int // failures with a bound, see RetryError.MaxAttempts
 	halvings  int
 	tried     bool
 	doubtful  bool // an earlier attempt may have succeeded

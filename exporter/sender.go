@@ -254,7 +254,10 @@ func (q *Queue) finish(i *item, err error) {
 		q.succeed() // it answers
 		q.status.Taken++
 		q.put(halves...)
-	case ok:
+	case ok && (retry.MaxAttempts == 0 || i.unclear+1 < retry.MaxAttempts):
+		if retry.MaxAttempts > 0 {
+			i.unclear++
+		}
 		if q.failing == nil {
 			told = fmt.Errorf("will try again: %w", err)
 		}

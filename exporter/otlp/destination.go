@@ -12,7 +12,6 @@ import (
 	"net/url"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -64,7 +63,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	if err != nil {
 		return err
 	}
-	answer, err := httpsend.Do(d.client, request, httpsend.Protocol{Retryable: retryable, Text: errorText})
+	answer, err := httpsend.Do(d.client, request)
 	if err != nil {
 		return err
 	}
@@ -120,38 +119,4 @@ func gzipped(b []byte) []byte {
 	_, _ = w.Write(b)
 	_ = w.Close()
 	return out.Bytes()
-}
-
-// retryable lists the statuses that OTLP's specification lists.
-func retryable(status int, _ []byte) bool {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
-}
-
-// errorText returns the text of an error's body: the message of a google.rpc.Status, or
-// the body if it is none or has no message. The field does not deserve a module.
-func errorText(contentType string, body []byte) []byte {
-	const statusMessage = 2 // the number of the field
-	if contentType != protobufType {
-		return body
-	}
-	text := body
-	for rest := body; len(rest) > 0; {
-		number, wireType, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			return body
-		}
-		rest = rest[n:]
-		if n = protowire.ConsumeFieldValue(number, wireType, rest); n < 0 {
-			return body
-		}
-		if number == statusMessage && wireType == protowire.BytesType {
-			text, _ = protowire.ConsumeBytes(rest)
-		}
-		rest = rest[n:]
-	}
-	return text
 }

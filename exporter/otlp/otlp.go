@@ -14,6 +14,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
+	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
 // profilesPath is OTLP/HTTP's path of profiles, under the base URL.
@@ -39,7 +40,7 @@ func New(opts ...Option) (*exporter.Queue, error) {
 		otel.Handle(fmt.Errorf("otlp: environment: %w", unusable))
 	}
 	for name, value := range c.Headers {
-		if err := settings.CheckHeader(name, value); err != nil {
+		if err := httpsend.CheckHeader(name, value); err != nil {
 			return nil, fmt.Errorf("otlp: %w", err)
 		}
 	}

@@ -4,10 +4,7 @@
 package otlp_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +13,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
@@ -259,23 +255,4 @@ func deliver(t *testing.T, opts ...otlp.Option) {
 	if s := e.Status(); s.Exported != 1 {
 		t.Errorf("%+v, want 1 exported", s)
 	}
-}
-
-func TestMutualTLS(t *testing.T) {
-	certFile, keyFile, pair := testcert.New(t)
-	b := &backend{t: t}
-	server := httptest.NewUnstartedServer(b)
-	pool := x509.NewCertPool()
-	pool.AddCert(pair.Leaf)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
-	server.StartTLS()
-	defer server.Close()
-
-	t.Run("environment", func(t *testing.T) {
-		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-		t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
-		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_CLIENT_CERTIFICATE", certFile)
-		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", keyFile)
-		deliver(t)
-	})
 }

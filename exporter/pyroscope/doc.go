@@ -28,18 +28,18 @@
 // is reported through otel.Handle. Dots in names of samples' labels become underscores
 // too: clients that do not request names in UTF-8 would not see them.
 //
-// Profile types have the names of pyroscope-go v1.4.3, so that dashboards keep working:
-// process_cpu, memory, mutex, block, goroutines. Wall time is wall. A program should not
-// push with both: every sample would count twice.
+// Profile types have the names of pyroscope-go v1.5.0, so that dashboards keep working:
+// process_cpu, memory, mutex, block, goroutine. Until its version 1.4.3, goroutine was
+// goroutines. Wall time is wall. A program should not push with both: every sample would
+// count twice.
 //
 // # Spans
 //
 // Pyroscope finds the samples of a span by the labels span_id and profile_id, and of a
-// trace by trace_id. profile_id must have 16 hex digits. A profile_id of another
-// form cannot be queried there: the first is reported through otel.Handle. If profile_id
-// and span_id of a sample differ, Pyroscope keeps one of them. Every other label becomes a
-// series label there. ended_span_id is left out: it would make a series of each span.
-// Pyroscope has no field for the times of samples.
+// trace by trace_id. profile_id must have 16 hex digits: the first of another form is
+// reported through otel.Handle. If profile_id and span_id of a sample differ, Pyroscope keeps
+// one of them. Every other label becomes a series label there. ended_span_id is left out: it
+// would make a series of each span. Pyroscope has no field for the times of samples.
 //
 // # Wire
 //
@@ -55,16 +55,11 @@
 //
 // # Answers
 //
-//	2xx                                delivered; rejected if it is an HTML page
-//	413                                halved
-//	429, 422 with resource_exhausted   sent again
-//	408, 5xx, 422 of its own failures  sent again; the server may have the profile
-//	no connection                      sent again
-//	no answer, or half of one          sent again; the server may have the profile
-//	any other                          rejected, and reported with the server's text
-//
-// An HTML page is a proxy's login page. A proxy may also have forwarded a request that it
-// answers with 408. Credentials that the server repeats are removed from reports.
+// After 408, 429, 502, 503, 504, or without an answer, a push is sent again. So is one after a
+// 422 or 500 about the server's own state: while Pyroscope starts, the text has "code =
+// Unavailable". Any other 5xx is tried five times. 413 is halved. Any other answer rejects
+// the profile, also a login page of a proxy, and is reported with the server's text.
+// Credentials that the server repeats are removed from reports.
 //
 // If the server has a profile already, the repeated push counts twice in
 // queries. The server removes one when it compacts the blocks of both, about a minute

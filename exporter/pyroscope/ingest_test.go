@@ -24,16 +24,25 @@ import (
 )
 
 // ingest is a server with the rules of Pyroscope v2.2.1 for /ingest, by its default
-// limits: what it refuses, with which status and about which text, and what it
-// counts twice.
+// limits: what it refuses, with which status and text, and what it counts twice.
 type ingest struct {
-	tenants bool                                    // requests have to name one
-	fault   func(w http.ResponseWriter, n int) bool // after push n, from 1 on, was stored; true if it has answered
+	tenants bool                   // requests must name one
+	fault   func(push) (done bool) // before a push is stored; nil while the server is well
 
 	mu       sync.Mutex
-	pushes   int // that were stored
+	requests []push
 	refusals []string
 	rows     map[row][]*profile.Profile
+}
+
+// push is a request, taken apart.
+type push struct {
+	*http.Request
+	w       http.ResponseWriter
+	query   map[string]string
+	profile []byte
+	types   map[string]map[string]any // sample_type_config
+	at      time.Time
 }
 
 // row is a profile of one series and one time, which compaction keeps once.
@@ -58,7 +67,7 @@ type refusal struct {
 	text   string
 }
 
-// codes are those that the server puts into its answers beside a status.
+// codes are Connect's, which the server adds to a status.
 var codes = map[int]string{
 	http.StatusBadRequest:      "invalid_argument",
 	http.StatusUnauthorized:    "unauthenticated",
@@ -71,7 +80,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// refuseSeries is what one part of the server says of another's refusal.
+// refuseSeries is the answer of one part of the server to another's refusal.
 func refuseSeries(status int, format string, args ...any) error {
 	code := "invalid_argument"
 	if status == http.StatusTooManyRequests {
@@ -81,33 +90,71 @@ func refuseSeries(status int, format string, args ...any) error {
 }
 
 func (s *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := s.push(r)
+	p, err := parse(w, r)
 	s.mu.Lock()
-	n := s.pushes
-	if err != nil {
-		s.refusals = append(s.refusals, err.Error())
-	}
+	s.requests = append(s.requests, p)
+	fault := s.fault
 	s.mu.Unlock()
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(refused.status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"code": cmp.Or(codes[refused.status], "unknown"), "message": refused.text})
+	if fault != nil && fault(p) {
 		return
 	}
-	if s.fault != nil && s.fault(w, n) {
+	if err == nil {
+		err = s.store(p)
+	}
+	if err == nil {
 		return
+	}
+	s.mu.Lock()
+	s.refusals = append(s.refusals, err.Error())
+	s.mu.Unlock()
+	status := http.StatusUnprocessableEntity
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		status = refused.status
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"code": cmp.Or(codes[status], "unknown"), "message": err.Error()})
+}
+
+// parse reads the form of a request.
+func parse(w http.ResponseWriter, r *http.Request) (push, error) {
+	p := push{Request: r, w: w, query: map[string]string{}, at: time.Now()}
+	for key, values := range r.URL.Query() {
+		p.query[key] = values[0]
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/ingest" || p.query["format"] != "" {
+		return p, refuse(http.StatusNotFound, "%s %s", r.Method, r.URL)
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return p, err
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return p, nil
+		}
+		if err != nil {
+			return p, err
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return p, err
+		}
+		if part.FormName() == "profile" {
+			p.profile = data
+		} else if err := json.Unmarshal(data, &p.types); err != nil {
+			return p, err
+		}
 	}
 }
 
-func (s *ingest) push(r *http.Request) error {
+func (s *ingest) store(r push) error {
 	if s.tenants && r.Header.Get("X-Scope-OrgID") == "" {
 		return refuse(http.StatusUnauthorized, "no org id")
 	}
-	data, err := pushed(r)
-	if err != nil {
-		return refuse(http.StatusRequestTimeout, "error reading request body bytes_read 0: %v", err)
-	}
-	app, tags, err := seriesOf(r.URL.Query().Get("name"))
+	data := r.profile
+	app, tags, err := seriesOf(r.query["name"])
 	if err != nil || len(data) == 0 {
 		return err // an empty one is taken, and nothing of it stored
 	}
@@ -119,13 +166,13 @@ func (s *ingest) push(r *http.Request) error {
 	if err := p.WriteUncompressed(&raw); err != nil {
 		return err
 	}
-	tags["__name__"], tags["__delta__"], tags["pyroscope_spy"] = "process_cpu", "false", r.URL.Query().Get("spyName")
+	tags["__name__"], tags["__delta__"], tags["pyroscope_spy"] = "process_cpu", "false", r.query["spyName"]
 	if tags["service_name"] == "" {
 		tags["service_name"] = app
 	}
 	at := time.Unix(0, p.TimeNanos)
 	if p.TimeNanos == 0 {
-		from, _ := strconv.ParseInt(r.URL.Query().Get("from"), 10, 64)
+		from, _ := strconv.ParseInt(r.query["from"], 10, 64)
 		at = time.Unix(0, from)
 	}
 	switch n := len(p.Sample); {
@@ -155,7 +202,6 @@ func (s *ingest) push(r *http.Request) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pushes++
 	if s.rows == nil {
 		s.rows = map[row][]*profile.Profile{}
 	}
@@ -164,23 +210,6 @@ func (s *ingest) push(r *http.Request) error {
 		s.rows[k] = append(s.rows[k], &profile.Profile{Sample: samples})
 	}
 	return nil
-}
-
-// pushed returns the profile of the form.
-func pushed(r *http.Request) ([]byte, error) {
-	form, err := r.MultipartReader()
-	if err != nil {
-		return nil, err
-	}
-	for {
-		part, err := form.NextPart()
-		if err != nil {
-			return nil, err
-		}
-		if part.FormName() == "profile" {
-			return io.ReadAll(part)
-		}
-	}
 }
 
 // seriesOf reads app{key=value,...}, which has no escapes.
@@ -254,33 +283,9 @@ func (s *ingest) compact() {
 	}
 }
 
-// taken returns what a query reads: the sums of the values by stack and labels.
-func (s *ingest) taken() map[string]int64 {
+// seen returns the requests, and the texts of refusals.
+func (s *ingest) seen() (requests []push, refusals []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sums := map[string]int64{}
-	for _, copies := range s.rows {
-		for _, p := range copies {
-			addSums(sums, p)
-		}
-	}
-	return sums
-}
-
-// seen returns how many pushes were stored, and why others were refused.
-func (s *ingest) seen() (pushes int, refusals []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pushes, slices.Clone(s.refusals)
-}
-
-// addSums adds the second value of each sample, by stack and labels.
-func addSums(sums map[string]int64, p *profile.Profile) {
-	for _, s := range p.Sample {
-		var key strings.Builder
-		for _, l := range s.Location {
-			fmt.Fprint(&key, l.Line[0].Function.Name, " ", l.Line[0].Line, " ")
-		}
-		sums[key.String()+fmt.Sprint(s.Label)] += s.Value[1]
-	}
+	return slices.Clone(s.requests), slices.Clone(s.refusals)
 }

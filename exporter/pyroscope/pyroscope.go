@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/series"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
@@ -27,7 +28,7 @@ func New(address string, opts ...Option) (*exporter.Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pyroscope: %w", err)
 	}
-	d := &destination{ingest: u.JoinPath("ingest"), config: c, labels: labels{tags: c.tags}}
+	d := &destination{ingest: u.JoinPath("ingest"), config: c, fitter: series.Fitter{Name: "pyroscope", Static: c.tags}}
 	if c.client != nil {
 		d.client = httpsend.WithoutRedirects(c.client)
 	} else {
@@ -55,13 +56,11 @@ func parseAddress(address string) (*url.URL, error) {
 }
 
 // Option configures New. A nil Option does nothing.
-type Option interface {
-	apply(c config) config
-}
+type Option interface{ apply(c *config) }
 
-type optionFunc func(config) config
+type option func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f option) apply(c *config) { f(c) }
 
 type config struct {
 	tags           map[string]string
@@ -78,20 +77,14 @@ type config struct {
 // underscores, values that /ingest cannot carry, and more than 24 tags.
 func WithTags(tags map[string]string) Option {
 	tags = maps.Clone(tags)
-	return optionFunc(func(c config) config {
-		c.tags = tags
-		return c
-	})
+	return option(func(c *config) { c.tags = tags })
 }
 
 // WithBasicAuth authenticates by user and password. For Grafana Cloud these are
 // the number of the stack and an access policy token. New refuses an empty user or
 // password.
 func WithBasicAuth(user, password string) Option {
-	return optionFunc(func(c config) config {
-		c.basic, c.user, c.password = true, user, password
-		return c
-	})
+	return option(func(c *config) { c.basic, c.user, c.password = true, user, password })
 }
 
 // WithHeaders adds HTTP headers to every request: X-Scope-OrgID for the tenant of a
@@ -99,35 +92,26 @@ func WithBasicAuth(user, password string) Option {
 // precedence.
 func WithHeaders(headers map[string]string) Option {
 	headers = maps.Clone(headers)
-	return optionFunc(func(c config) config {
-		c.headers = headers
-		return c
-	})
+	return option(func(c *config) { c.headers = headers })
 }
 
 // WithHTTPClient sets the client, for example for its TLS configuration or its proxy.
 // The default has a transport like http.DefaultTransport. Redirects are not
 // followed, unless the client has a CheckRedirect. New refuses nil.
 func WithHTTPClient(client *http.Client) Option {
-	return optionFunc(func(c config) config {
-		c.clientSet, c.client = true, client
-		return c
-	})
+	return option(func(c *config) { c.clientSet, c.client = true, client })
 }
 
 // WithQueue sets the bounds of the queue.
 func WithQueue(q exporter.QueueConfig) Option {
-	return optionFunc(func(c config) config {
-		c.queue = q
-		return c
-	})
+	return option(func(c *config) { c.queue = q })
 }
 
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	switch {
@@ -135,30 +119,23 @@ func newConfig(opts []Option) (config, error) {
 		return c, errors.New("user or password is empty: set both, or leave WithBasicAuth out")
 	case c.clientSet && c.client == nil:
 		return c, errors.New("HTTP client is nil: leave WithHTTPClient out for the default")
-	case len(c.tags) > maxTags:
-		return c, fmt.Errorf("%d tags are more than the server takes: use at most %d", len(c.tags), maxTags)
+	case len(c.tags) > series.MaxTags:
+		return c, fmt.Errorf("%d tags are more than the server takes: use at most %d", len(c.tags), series.MaxTags)
 	}
 	for name, value := range c.tags {
 		switch {
-		case name != tagName(name) || strings.HasPrefix(name, "__"):
+		case name != series.TagName(name) || strings.HasPrefix(name, "__"):
 			return c, fmt.Errorf("tag name %q is not possible: use letters, digits and underscores, not two of them at the beginning", name)
 		case name == "service_name":
 			return c, errors.New("tag service_name is the service.name of the Resource: set it there")
-		case value != tagValue(value) || value == "":
-			return c, fmt.Errorf("value %q of tag %s is not possible: use up to %d bytes without , and } and without spaces around", value, name, maxTagValue)
+		case value != series.TagValue(value) || value == "":
+			return c, fmt.Errorf("value %q of tag %s is not possible: use up to %d bytes without , and } and without spaces around", value, name, series.MaxValue)
 		}
 	}
 	for name, value := range c.headers {
-		if !isToken(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return c, fmt.Errorf("header %q is not possible: use a name of letters, digits and dashes, and a value of one line", name)
+		if err := httpsend.CheckHeader(name, value); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
-}
-
-// isToken reports whether s can be the name of a header (RFC 9110, 5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
 }

@@ -7,50 +7,16 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 )
-
-// deliver sends profiles to a healthy backend on a real socket.
-func deliver(t *testing.T, opts []pyroscope.Option, profiles ...*exporter.Profile) []push {
-	t.Helper()
-	b := &backend{t: t}
-	server := httptest.NewServer(b)
-	defer server.Close()
-	e, err := pyroscope.New(server.URL+"/", opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range profiles {
-		if err := e.Export(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return b.all()
-}
-
-func of(kind exporter.Kind, attributes ...attribute.KeyValue) exporter.Window {
-	return exporter.Window{
-		Kind:     kind,
-		Start:    time.Unix(1_800_000_000, 123),
-		Duration: 10 * time.Second,
-		Resource: resource.NewSchemaless(attributes...),
-	}
-}
 
 func TestKinds(t *testing.T) {
 	service := attribute.String("service.name", "shop")
@@ -71,7 +37,7 @@ func TestKinds(t *testing.T) {
 			"inuse_space":   {"units": "bytes", "aggregation": average},
 		}},
 		{kind: exporter.KindGoroutine, rate: "0", units: "goroutines", aggregation: average, types: map[string]map[string]any{
-			"goroutine": {"display-name": "goroutines", "units": "goroutines", "aggregation": average},
+			"goroutine": {"display-name": "goroutine", "units": "goroutines", "aggregation": average},
 		}},
 		{kind: exporter.KindMutex, rate: "0", types: map[string]map[string]any{
 			"contentions": {"display-name": "mutex_count", "units": "lock_samples"},
@@ -83,13 +49,11 @@ func TestKinds(t *testing.T) {
 		}},
 	} {
 		t.Run(string(tt.kind), func(t *testing.T) {
-			pushes := deliver(t, nil, exporter.NewProfile(of(tt.kind, service), pprof))
-			if len(pushes) != 1 {
-				t.Fatalf("%d pushes", len(pushes))
-			}
-			p := pushes[0]
+			window := now(service)
+			window.Kind = tt.kind
+			p := deliver(t, nil, exporter.NewProfile(window, pprof))[0]
 			if diff := cmp.Diff(map[string]string{
-				"name": "shop{}", "from": "1800000000000000123", "until": "1800000010000000123", "spyName": "gospy",
+				"name": "shop{}", "from": fmt.Sprint(window.Start.UnixNano()), "until": fmt.Sprint(window.Start.Add(10 * time.Second).UnixNano()), "spyName": "gospy",
 				"sampleRate": tt.rate, "units": tt.units, "aggregationType": tt.aggregation,
 			}, p.query); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
@@ -134,7 +98,6 @@ func TestNames(t *testing.T) {
 			attribute.Int("shard", 7),
 			attribute.StringSlice("zones", []string{"a", "b"}),
 			attribute.String("1st", "a, b} "),
-			// Nobody searches by these.
 			attribute.String("service.instance.id", "x"), attribute.String("host.id", "x"), attribute.String("container.id", "x"),
 			attribute.String("k8s.pod.uid", "x"), attribute.Int("process.pid", 1), attribute.String("os.type", "x"), attribute.String("telemetry.sdk.name", "x"),
 		}, nil, `team/shop-1.x_y{_1st=a_ b_,k8s_pod_name=shop-0,service_version=v1.2,shard=7,zones=["a"_"b"]}`},
@@ -164,7 +127,7 @@ func TestNames(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			reported := reports(t)
-			p := exporter.NewProfile(of(exporter.KindCPU, tt.attributes...), nil)
+			p := exporter.NewProfile(now(tt.attributes...), nil)
 			pushes := deliver(t, []pyroscope.Option{pyroscope.WithTags(tt.tags)}, p, p)
 			if len(pushes) != 2 {
 				t.Fatalf("%d pushes", len(pushes))
@@ -185,17 +148,17 @@ func TestNames(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	p := exporter.NewProfile(of(exporter.KindCPU), nil)
+	p := exporter.NewProfile(now(), nil)
 	got := deliver(t, []pyroscope.Option{
 		nil,
 		pyroscope.WithBasicAuth("user", "password"),
 		pyroscope.WithHeaders(map[string]string{"x-extra": "1", "X-Scope-OrgID": "team-a", "Content-Type": "overruled"}),
 	}, p)[0]
-	if got.user != "user" || got.header.Get("X-Scope-OrgID") != "team-a" || got.header.Get("X-Extra") != "1" || got.header.Get("User-Agent") != "spanprof" {
-		t.Errorf("user %q, header %v", got.user, got.header)
+	if user, _, _ := got.BasicAuth(); user != "user" || got.Header.Get("X-Scope-OrgID") != "team-a" || got.Header.Get("X-Extra") != "1" || got.Header.Get("User-Agent") != "spanprof" {
+		t.Errorf("user %q, header %v", user, got.Header)
 	}
 	got = deliver(t, []pyroscope.Option{pyroscope.WithHeaders(map[string]string{"Authorization": "Bearer secret"})}, p)[0]
-	if a := got.header.Get("Authorization"); a != "Bearer secret" {
+	if a := got.Header.Get("Authorization"); a != "Bearer secret" {
 		t.Errorf("Authorization: %q", a)
 	}
 	used := false
@@ -214,83 +177,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestSplit(t *testing.T) {
-	for _, tt := range []struct {
-		name           string
-		samples, bytes int // bytes of two labels of each sample
-	}{
-		{"samples", 17_000, 0},
-		{"bytes", 1_000, 3_000},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p := parsed(tt.samples)
-			for i, s := range p.Sample {
-				half := strings.Repeat("x", tt.bytes/2) + strconv.Itoa(i) // as long as the server takes it
-				s.Label = map[string][]string{"span_id": {fmt.Sprintf("%016x", i)}, "span_name": {half}, "url": {half + "b"}}
-			}
-			pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
-			if len(pushes) != 2 {
-				t.Errorf("%d pushes, want 2", len(pushes))
-			}
-			ids, starts := map[string]bool{}, map[string]bool{}
-			for _, push := range pushes {
-				part, err := profile.ParseData(push.profile)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var raw bytes.Buffer
-				if err := part.WriteUncompressed(&raw); err != nil {
-					t.Fatal(err)
-				}
-				if len(part.Sample) > 16_000 || raw.Len() >= 2<<20-30*(1024+2048) {
-					t.Errorf("a part of %d samples and %d bytes", len(part.Sample), raw.Len())
-				}
-				for _, s := range part.Sample {
-					ids[s.Label["span_id"][0]] = true
-				}
-				starts[push.query["from"]] = true
-				if at := strconv.FormatInt(part.TimeNanos, 10); part.TimeNanos != 0 && at != push.query["from"] {
-					t.Errorf("part begins at %s and %s", push.query["from"], at)
-				}
-			}
-			if len(starts) != len(pushes) {
-				t.Errorf("parts begin at %v, want different times", starts)
-			}
-			if len(ids) != tt.samples {
-				t.Errorf("%d samples of %d in the parts", len(ids), tt.samples)
-			}
-			if len(p.Sample) != tt.samples || p.TimeNanos != 0 {
-				t.Error("the profile was changed")
-			}
-		})
-	}
-}
-
-// One sample that is too large is sent: the server refuses it.
-func TestSplitHasAnEnd(t *testing.T) {
-	p := parsed(2)
-	call(p, 0, strings.Repeat("x", 5<<20))
-	pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p))
-	if len(pushes) != 2 {
-		t.Errorf("%d pushes, want 2", len(pushes))
-	}
-}
-
-// A profile that cannot be split is sent: the server refuses it.
-func TestSplitFails(t *testing.T) {
-	p := parsed(17_000)
-	p.Sample[0].Value = nil
-	if pushes := deliver(t, nil, exporter.NewParsedProfile(of(exporter.KindCPU), p)); len(pushes) != 1 {
-		t.Errorf("%d pushes, want 1", len(pushes))
-	}
-}
-
 func TestForeignProfileID(t *testing.T) {
 	reported := reports(t)
 	with := func(id string) *exporter.Profile {
 		p := parsed(1)
 		p.Sample[0].Label = map[string][]string{"profile_id": {id}}
-		return exporter.NewParsedProfile(of(exporter.KindCPU), p)
+		return exporter.NewParsedProfile(now(), p)
 	}
 	deliver(t, nil, with("0123456789abcdef"), with("order/1"), with("order/2"))
 	if got := reported(); len(got) != 1 || !strings.HasPrefix(got[0], `pyroscope: profile_id "order/1" cannot be queried`) {

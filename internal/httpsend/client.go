@@ -9,27 +9,22 @@ import (
 	"time"
 )
 
-// When a connection of HTTP/2 counts as dead: those of Kubernetes' clients.
-// Nothing else would end one that has become silent, by a proxy that lost it or a
-// frozen pod: every attempt would use it again until it times out. It is gone
-// after 45 s, of the minutes that a profile may wait. One ping in 30 s without
-// other traffic, until the connection is idle for too long, bothers no HTTP
-// server.
+// A connection of HTTP/2 counts as dead after these times, which Kubernetes' clients have
+// too. Otherwise a connection that a proxy has lost would serve every attempt until it times
+// out. One ping in 30 s without other traffic is no load for an HTTP server.
 const (
 	sendPingTimeout = 30 * time.Second
 	pingTimeout     = 15 * time.Second
 )
 
-// maxHeader is how much is read of the header of an answer, of which net/http would
-// keep 10 MiB.
+// maxHeader bounds the header of an answer. net/http's default is 10 MiB.
 const maxHeader = 64 << 10
 
-// NewTransport returns a transport like http.DefaultTransport, with connections
-// of its own, which whoever made it can close. It replaces connections of HTTP/2
-// that have become silent, as http.DefaultTransport does not unless the program
-// has said so there.
+// NewTransport returns a transport like http.DefaultTransport, with its own connections. It
+// replaces silent connections of HTTP/2. http.DefaultTransport does so only if the program
+// has set it.
 func NewTransport() *http.Transport {
-	// Where the program has put its own in place, that may be anything.
+	// A program may have replaced http.DefaultTransport by any type.
 	own := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
 	if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		own = t.Clone()
@@ -43,9 +38,9 @@ func NewTransport() *http.Transport {
 	return own
 }
 
-// WithoutRedirects returns a copy of c that takes a redirect for the answer,
-// unless c says what to do with one. net/http would repeat a redirected POST as
-// a GET without its body, and without Authorization at another host.
+// WithoutRedirects returns a copy of c that returns a redirect as the answer, unless c has
+// a CheckRedirect. net/http would repeat a redirected POST as a GET without its body. At
+// another host it would also leave out Authorization.
 func WithoutRedirects(c *http.Client) *http.Client {
 	own := *c
 	if own.CheckRedirect == nil {

@@ -21,18 +21,10 @@ import (
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
-// maxBody is how much is read of an answer.
+// maxBody bounds what is read of a body.
 const maxBody = 64 << 10
 
-// Protocol says how to read answers that are no success.
-type Protocol struct {
-	// Retryable says which of them can become one.
-	Retryable func(status int, body []byte) bool
-	// Text returns what a body says; nil if bodies are text.
-	Text func(contentType string, body []byte) []byte
-}
-
-// Answer is that of a success.
+// Answer is the body of a success.
 type Answer struct {
 	Type string // of the content, without parameters
 	Body []byte // the beginning
@@ -41,45 +33,50 @@ type Answer struct {
 	clean func(string) string
 }
 
-// IsPage reports whether the answer is a page for people, as a proxy gives one
-// where it wants them to log in.
+// IsPage reports whether the answer is a page for people: a proxy's login page.
 func (a *Answer) IsPage() bool {
 	return len(a.Body) > 0 && (a.Type == "text/html" || a.Type == "" && strings.HasPrefix(http.DetectContentType(a.Body), "text/html"))
 }
 
-// NotLike returns the error of an answer that nothing of the given kind would give.
+// NotLike returns the error of an answer that no server of the given kind gives.
 func (a *Answer) NotLike(kind string) error {
-	return fmt.Errorf("%s answers with success, but not as %s does: is the endpoint right? It says %s: %s", a.where, kind, a.clean(a.Type), a.clean(string(a.Body)))
+	return fmt.Errorf("%s answers with success, but not as %s does: is the endpoint right? The answer is %s: %s", a.where, kind, a.clean(a.Type), a.clean(string(a.Body)))
 }
 
-// Do sends r and returns the answer if the status is 2xx: the status counts, a body
-// that does not arrive changes nothing.
+// StatusError is an answer that is no success. Its text is fit for a log.
+type StatusError struct {
+	Status int
+	text   string
+}
+
+func (e *StatusError) Error() string { return e.text }
+
+// Do sends r and returns the answer if the status is 2xx. The status decides, even if the
+// body does not arrive.
 //
-// Other outcomes are errors. An *exporter.RetryError is returned where no answer
-// came, and of the answers that the protocol names; the body is part of the error,
-// as the server's text, and so is a redirect's target. Credentials of r are not, if
-// the server repeats them.
+// Other outcomes are errors. An answer is a *StatusError, and Judge decides about it.
+// Without an answer the error is an *exporter.RetryError. The server's text and a redirect's
+// target are part of the error. Credentials of r are removed from it.
 //
-// Of any body counts what arrives within a second, up to 64 KiB.
-func Do(c *http.Client, r *http.Request, protocol Protocol) (*Answer, error) {
+// Do reads at most 64 KiB of a body, for at most a second.
+func Do(c *http.Client, r *http.Request) (*Answer, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	r = r.WithContext(ctx)
 	clean := servertext.NewRedactor(r.Header, r.URL).Clean
-	// The query is long and says nothing that the reader of an error needs.
+	// The query is long, and no reader of an error needs it.
 	where := (&url.URL{Scheme: r.URL.Scheme, User: r.URL.User, Host: r.URL.Host, Path: r.URL.Path}).Redacted()
 	response, err := c.Do(r)
 	if err != nil {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
-			// Of an answer that is not HTTP's, it has the beginning.
+			// It quotes an answer that is not HTTP's.
 			err = &transportError{text: where + ": " + clean(inner.Err.Error()), err: inner.Err}
 		}
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	var body []byte
-	// That of a 101 is the connection itself, which may stay silent and does
-	// not hear of ctx.
+	// The body of a 101 is the connection itself: it may stay silent and ignores ctx.
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		defer time.AfterFunc(bodyTime(ctx), cancel).Stop()
 		body, _ = io.ReadAll(io.LimitReader(response.Body, maxBody))
@@ -88,26 +85,12 @@ func Do(c *http.Client, r *http.Request, protocol Protocol) (*Answer, error) {
 	if response.StatusCode/100 == 2 {
 		return &Answer{Type: contentType, Body: body, where: where, clean: clean}, nil
 	}
-
-	text := body
-	if protocol.Text != nil {
-		text = protocol.Text(contentType, body)
-	}
-	err = statusError(where, response, string(text), clean)
-	if response.StatusCode == http.StatusRequestEntityTooLarge {
-		return nil, &exporter.RetryError{Err: err, Refused: true, TooLarge: true}
-	}
-	if !protocol.Retryable(response.StatusCode, body) {
-		return nil, err
-	}
-	return nil, &exporter.RetryError{
-		Err:     err,
-		After:   retryAfter(response.Header.Get("Retry-After")),
-		Refused: response.StatusCode == http.StatusTooManyRequests,
-	}
+	code, text := statusOf(contentType, body)
+	failure := Failure{Status: response.StatusCode, Code: code, Text: text, After: retryAfter(response.Header.Get("Retry-After"))}
+	return nil, Judge(failure, statusError(where, response, text, clean))
 }
 
-// transportError is an error with a text that is fit for a log.
+// transportError is an error of net/http with a text that is fit for a log.
 type transportError struct {
 	text string
 	err  error
@@ -116,9 +99,8 @@ type transportError struct {
 func (e *transportError) Error() string { return e.text }
 func (e *transportError) Unwrap() error { return e.err }
 
-// bodyTime returns how long to wait for a body: a second, and no longer than half
-// of what ctx has left, so that the status decides what becomes of the attempt,
-// and not that ctx has ended.
+// bodyTime returns how long to wait for a body: a second, but at most half of the time that
+// ctx has left. Then the status decides about the attempt, and not the end of ctx.
 func bodyTime(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(time.Second, time.Until(deadline)/2)
@@ -127,18 +109,17 @@ func bodyTime(ctx context.Context) time.Duration {
 }
 
 func statusError(where string, r *http.Response, text string, clean func(string) string) error {
-	status := clean(r.Status)
+	failed := &StatusError{Status: r.StatusCode, text: fmt.Sprintf("%s answers %s", where, clean(r.Status))}
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
 		to := url.URL{Scheme: location.Scheme, User: location.User, Host: location.Host, Path: location.Path}
-		return fmt.Errorf("%s answers %s to %s: redirects are not followed, use that address", where, status, clean(to.Redacted()))
+		failed.text += fmt.Sprintf(" to %s: redirects are not followed, use that address", clean(to.Redacted()))
+	} else if text = clean(text); text != "" {
+		failed.text += ": " + text
 	}
-	if text = clean(text); text != "" {
-		return fmt.Errorf("%s answers %s: %s", where, status, text)
-	}
-	return fmt.Errorf("%s answers %s", where, status)
+	return failed
 }
 
-// notSent reports whether err says that no request has left.
+// notSent reports whether err is of a request that was not sent.
 func notSent(err error) bool {
 	var (
 		op          *net.OpError

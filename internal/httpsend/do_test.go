@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/leaktest"
@@ -25,40 +27,54 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
-func retryable(status int, _ []byte) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-}
-
 func post(ctx context.Context, t *testing.T, c *http.Client, url string) ([]byte, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("profile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := httpsend.Do(c, r, httpsend.Protocol{Retryable: retryable})
+	answer, err := httpsend.Do(c, r)
 	if err != nil {
 		return nil, err
 	}
 	return answer.Body, nil
 }
 
+const protobuf = "application/x-protobuf"
+
 func TestStatuses(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		answer  http.HandlerFunc
-		text    string // of the error; none is expected where it is empty
-		retry   bool
-		after   time.Duration
-		refused bool
+		name   string
+		answer http.HandlerFunc
+		text   string               // of the error; empty if there is none
+		retry  *exporter.RetryError // nil if there is none; without Err
 	}{
 		{name: "ok", answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "body") }},
 		{name: "rejected", answer: status(400, "", "no such label"), text: "answers 400 Bad Request: no such label"},
 		{name: "no text", answer: status(401, "", " "), text: "answers 401 Unauthorized"},
-		{name: "not to be retried", answer: status(500, "3", "oops"), text: "answers 500 Internal Server Error: oops"},
-		{name: "busy", answer: status(503, "", "later"), text: "503 Service Unavailable: later", retry: true},
-		{name: "seconds", answer: status(429, "7", ""), text: "429", retry: true, after: 7 * time.Second, refused: true},
-		{name: "not seconds", answer: status(429, "-7", ""), text: "429", retry: true, refused: true},
-		{name: "past", answer: status(503, "Mon, 02 Jan 2006 15:04:05 GMT", ""), text: "503", retry: true},
+		{name: "request timeout", answer: status(408, "", ""), text: "408", retry: &exporter.RetryError{}},
+		{name: "too large", answer: status(413, "", ""), text: "413", retry: &exporter.RetryError{Refused: true, TooLarge: true}},
+		{name: "bad gateway", answer: status(502, "", ""), text: "502", retry: &exporter.RetryError{}},
+		{name: "busy", answer: status(503, "", "later"), text: "503 Service Unavailable: later", retry: &exporter.RetryError{}},
+		{name: "gateway timeout", answer: status(504, "", ""), text: "504", retry: &exporter.RetryError{}},
+		{name: "seconds", answer: status(429, "7", ""), text: "429", retry: &exporter.RetryError{After: 7 * time.Second, Refused: true}},
+		{name: "not seconds", answer: status(429, "-7", ""), text: "429", retry: &exporter.RetryError{Refused: true}},
+		{name: "past", answer: status(503, "Mon, 02 Jan 2006 15:04:05 GMT", ""), text: "503", retry: &exporter.RetryError{}},
+		{name: "500", answer: status(500, "3", "oops"), text: "answers 500 Internal Server Error: oops", retry: &exporter.RetryError{After: 3 * time.Second, MaxAttempts: 5}},
+		{name: "501", answer: status(501, "", ""), text: "501", retry: &exporter.RetryError{MaxAttempts: 5}},
+		{name: "500 of a start", answer: status(500, "", "push failed: rpc error: code = Unavailable desc = connection refused"), text: "code = Unavailable", retry: &exporter.RetryError{}},
+		{name: "500 of a start by Connect", answer: status(500, "", "failed to make a GRPC request: unavailable: no ring"), text: "unavailable", retry: &exporter.RetryError{}},
+		{name: "500 with a Status", answer: typed(500, protobuf, "\x08\x0e\x12\x08starting\x1a\x00"), text: "500 Internal Server Error: starting", retry: &exporter.RetryError{}},
+		{name: "500 with another Status", answer: typed(500, protobuf, "\x08\x0d\x12\x03bug"), text: "500 Internal Server Error: bug", retry: &exporter.RetryError{MaxAttempts: 5}},
+		{name: "500 with a Status in JSON", answer: typed(500, "application/json", `{"code":14,"message":"starting"}`), text: `starting`, retry: &exporter.RetryError{}},
+		{name: "500 with a word in JSON", answer: typed(500, "application/json", `{"code":"unavailable"}`), text: `unavailable`, retry: &exporter.RetryError{}},
+		{name: "500 with another word", answer: typed(500, "application/json", `{"code":"internal"}`), text: `internal`, retry: &exporter.RetryError{MaxAttempts: 5}},
+		{name: "500 that is no Status", answer: typed(500, protobuf, "\x12\x7fcut off"), text: "cut off", retry: &exporter.RetryError{MaxAttempts: 5}},
+		{name: "400 with a Status", answer: typed(400, protobuf, "\x08\x0e\x12\x03bad"), text: "400 Bad Request: bad"},
+		{name: "422 of a start", answer: status(422, "", "rpc error: code = Unavailable"), text: "422", retry: &exporter.RetryError{}},
+		{name: "422 of the ring", answer: status(422, "", "at least 1 live replicas required, could only find 0"), text: "422", retry: &exporter.RetryError{}},
+		{name: "422 of a rate", answer: status(422, "", "resource_exhausted: push rate limit"), text: "422", retry: &exporter.RetryError{Refused: true}},
+		{name: "422", answer: status(422, "", `profile series '{service_name="unavailable"}' has 31 label names`), text: "31 label names"},
 		{name: "redirect", answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@example.com/ingest", http.StatusMovedPermanently)
 		}, text: "answers 301 Moved Permanently to https://user:xxxxx@example.com/ingest: redirects are not followed, use that address"},
@@ -81,20 +97,47 @@ func TestStatuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.text) || len(err.Error()) > 2<<10 {
 				t.Errorf("error %v, want %q", err, tt.text)
 			}
-			var retry *exporter.RetryError
-			if errors.As(err, &retry) != tt.retry {
-				t.Fatalf("error %#v, want a retry: %t", err, tt.retry)
+			got, _ := errors.AsType[*exporter.RetryError](err)
+			if got != nil {
+				bare := *got
+				bare.Err, got = nil, &bare
 			}
-			if tt.retry && (retry.After != tt.after || retry.Refused != tt.refused) {
-				t.Errorf("retry %+v, want after %v, refused %t", retry, tt.after, tt.refused)
+			if diff := cmp.Diff(tt.retry, got); diff != "" {
+				t.Errorf("retry (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
+// By gRPC the code decides.
+func TestJudgeCodes(t *testing.T) {
+	const always = 0
+	for code, want := range map[uint32]int{1: always, 4: always, 10: always, 11: always, 14: always, 15: always, 2: 5, 8: 5, 13: 5, 3: -1, 5: -1, 7: -1, 12: -1, 16: -1} {
+		err := httpsend.Judge(httpsend.Failure{Code: code}, io.EOF)
+		got := -1
+		if retry, ok := errors.AsType[*exporter.RetryError](err); ok {
+			got = retry.MaxAttempts
+			if retry.Refused != (code == 8) {
+				t.Errorf("code %d: refused %t", code, retry.Refused)
+			}
+		}
+		if got != want || !errors.Is(err, io.EOF) {
+			t.Errorf("code %d: %d attempts at most, want %d", code, got, want)
+		}
+	}
+	throttled := httpsend.Judge(httpsend.Failure{Code: 8, After: time.Second}, io.EOF)
+	if retry, ok := errors.AsType[*exporter.RetryError](throttled); !ok || retry.MaxAttempts != 0 || !retry.Refused {
+		t.Errorf("ResourceExhausted with a pause: %#v", throttled)
+	}
+	large := httpsend.Judge(httpsend.Failure{Code: 8, Text: "received message larger than max (5 vs. 4)"}, io.EOF)
+	if retry, ok := errors.AsType[*exporter.RetryError](large); !ok || !retry.TooLarge {
+		t.Errorf("ResourceExhausted of a large message: %#v", large)
+	}
+}
+
 func TestRetryAfterDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// A whole number of seconds, as the header has it.
+		// The header has whole seconds.
 		at := time.Now().Add(time.Minute).UTC().Truncate(time.Second)
 		c := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			w := httptest.NewRecorder()
@@ -144,7 +187,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A status is the answer, also where the body never ends.
+// The status decides even if the body never ends.
 func TestBodyHangs(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -178,8 +221,8 @@ func TestBodyHangs(t *testing.T) {
 	}
 }
 
-// hanging returns a client of a server, in memory, whose bodies never end. It is for synctest
-// bubbles.
+// hanging returns a client of a server in memory with bodies that never end. It is for
+// synctest bubbles.
 func hanging(status int) (client *http.Client, stop func()) {
 	network := nettest.NewMemory()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,7 +245,7 @@ func hanging(status int) (client *http.Client, stop func()) {
 	}
 }
 
-// The body of a 101 is the connection, which nobody else ends.
+// The body of a 101 is the connection, and only the client ends it.
 func TestSwitchingProtocols(t *testing.T) {
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -237,6 +280,14 @@ func TestStatusIsTheAnswer(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func typed(code int, contentType, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, text)
+	}
+}
 
 func status(code int, retryAfter, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {

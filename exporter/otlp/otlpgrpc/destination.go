@@ -5,14 +5,13 @@ package otlpgrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -22,6 +21,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
+	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
 )
 
@@ -65,7 +65,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	var server peer.Peer
 	err = d.conn.Invoke(metadata.NewOutgoingContext(ctx, d.metadata), exportMethod, request, response, grpc.Peer(&server))
 	if err != nil {
-		return classify(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
+		return judged(fmt.Errorf("%s: %w", d.target, d.cleaned(err)), server.Addr != nil)
 	}
 	return d.warnings.Check("otlpgrpc: "+d.target, response, d.redactor.Clean)
 }
@@ -96,29 +96,16 @@ func (d *destination) cleaned(err error) error {
 	return status.ErrorProto(p)
 }
 
-// classify returns a RetryError for the codes that OTLP's specification lists as retryable.
-// connected is whether a server may have received the request.
-func classify(err error, connected bool) error {
+// judged returns the error of a call after httpsend.Judge. connected is whether a server may
+// have received the request.
+func judged(err error, connected bool) error {
 	s := status.Convert(err)
-	retryInfo := retryInfoOf(s)
-	switch s.Code() {
-	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
-	case codes.ResourceExhausted:
-		// grpc-go's servers have this text for a message that is too large.
-		if strings.Contains(s.Message(), "larger than max") {
-			return &exporter.RetryError{Err: err, Refused: true, TooLarge: true}
-		}
-		if retryInfo == nil { // a quota, perhaps for a month
-			return err
-		}
-	default:
-		return err
+	after := retryInfoOf(s).GetRetryDelay().AsDuration()
+	err = httpsend.Judge(httpsend.Failure{Code: uint32(s.Code()), Text: s.Message(), After: after}, err)
+	if retry, ok := errors.AsType[*exporter.RetryError](err); ok && !connected {
+		retry.Refused = true
 	}
-	return &exporter.RetryError{
-		Err:     err,
-		After:   retryInfo.GetRetryDelay().AsDuration(),
-		Refused: s.Code() == codes.ResourceExhausted || !connected,
-	}
+	return err
 }
 
 func retryInfoOf(s *status.Status) *errdetails.RetryInfo {

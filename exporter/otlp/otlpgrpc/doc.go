@@ -23,7 +23,8 @@
 //
 // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE and DATA_LOSS
 // are tried again, and RESOURCE_EXHAUSTED if the server states when. If it
-// states that the message is too large, the profile is halved. Any other
+// states that the message is too large, the profile is halved. Without either it is tried
+// five times, and so is INTERNAL or UNKNOWN: OTLP/HTTP does the same after a 500. Any other
 // code drops the profile as rejected, and is reported with the server's text. A partial
 // success counts as rejected: it is never repeated.
 //

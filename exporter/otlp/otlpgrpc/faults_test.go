@@ -44,6 +44,8 @@ var faults = []struct {
 	silent    bool
 	// rejected is that nothing arrives; by default all does.
 	rejected bool
+	// retries is how often each profile is sent again before it is rejected.
+	retries int
 	// doubtful is that the backend may have the profiles twice.
 	doubtful bool
 	// pause is how long the exporter leaves the backend alone.
@@ -54,8 +56,8 @@ var faults = []struct {
 	{name: "Unavailable", answer: fail(codes.Unavailable, "starting", 0), doubtful: true, reported: "code = Unavailable desc = starting"},
 	{name: "Unavailable with RetryInfo", answer: fail(codes.Unavailable, "starting", 100*time.Second), doubtful: true, pause: 100 * time.Second, reported: "starting"},
 	{name: "ResourceExhausted with RetryInfo", answer: fail(codes.ResourceExhausted, "slow down", 100*time.Second), pause: 100 * time.Second, reported: "slow down"},
-	{name: "ResourceExhausted", answer: fail(codes.ResourceExhausted, "too large", 0), rejected: true, reported: "too large"},
-	{name: "Internal", answer: fail(codes.Internal, "bug", 0), rejected: true, reported: "code = Internal desc = bug"},
+	{name: "ResourceExhausted", answer: fail(codes.ResourceExhausted, "quota", 0), rejected: true, retries: 4, reported: "quota"},
+	{name: "Internal", answer: fail(codes.Internal, "bug", 0), rejected: true, retries: 4, reported: "code = Internal desc = bug"},
 	{name: "Unimplemented", answer: fail(codes.Unimplemented, "no profiles here", 0), rejected: true, reported: "no profiles here"},
 	{name: "hang", answer: func(ctx context.Context, _ int) (*collectorpb.ExportProfilesServiceResponse, error) {
 		<-ctx.Done()
@@ -180,8 +182,8 @@ func TestFaultForMinutes(t *testing.T) {
 				calls, _ := b.seen()
 				switch {
 				case tt.rejected:
-					if stats.Lost["rejected"] != 3 || stats.Retries != 0 || calls != 3 {
-						t.Errorf("%+v after %d calls, want 3 rejected profiles and no retry", stats, calls)
+					if stats.Lost["rejected"] != 3 || stats.Retries != uint64(3*tt.retries) || calls != 3*(tt.retries+1) {
+						t.Errorf("%+v after %d calls, want 3 rejected profiles after %d retries each", stats, calls, tt.retries)
 					}
 				case stats.Exported != 3 || len(stats.Lost) != 0 || stats.Retries == 0:
 					t.Errorf("%+v, want 3 exported after retries", stats)

@@ -18,14 +18,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
@@ -130,93 +128,6 @@ func TestMutualTLS(t *testing.T) {
 	})
 }
 
-func TestCodes(t *testing.T) {
-	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
-	throttled, err := status.New(codes.ResourceExhausted, "slow down").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		err                error
-		retried, duplicate bool
-	}{
-		{status.Error(codes.Canceled, "x"), true, true},
-		{status.Error(codes.DeadlineExceeded, "x"), true, true},
-		{status.Error(codes.Aborted, "x"), true, true},
-		{status.Error(codes.OutOfRange, "x"), true, true},
-		{status.Error(codes.Unavailable, "x"), true, true},
-		{status.Error(codes.DataLoss, "x"), true, true},
-		{throttled.Err(), true, false},
-		{status.Error(codes.ResourceExhausted, "message is too large"), false, false},
-		{status.Error(codes.Internal, "a\n\x1bbug"), false, false},
-		{status.Error(codes.Unknown, "x"), false, false},
-		{status.Error(codes.InvalidArgument, "x"), false, false},
-		{status.Error(codes.Unauthenticated, "who are you"), false, false},
-		{status.Error(codes.Unimplemented, "no profiles here"), false, false},
-	} {
-		t.Run(tt.err.Error(), func(t *testing.T) {
-			t.Parallel()
-			b, _ := start(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
-				if n == 1 {
-					return nil, tt.err
-				}
-				return healthy(ctx, n)
-			})
-			e := export(t, otlp.WithEndpointURL("http://"+b.target))
-			if err := e.ForceFlush(t.Context()); (err == nil) != tt.retried {
-				t.Errorf("ForceFlush: %v", err)
-			}
-			s := e.Status()
-			if tt.retried && (s.Exported != 1 || s.Retries != 1) || !tt.retried && (s.Lost["rejected"] != 1 || s.Retries != 0) {
-				t.Errorf("%+v, want it retried: %t", s, tt.retried)
-			}
-			if got := s.Duplicates == 1; got != tt.duplicate {
-				t.Errorf("%+v, want a possible duplicate: %t", s, tt.duplicate)
-			}
-		})
-	}
-	t.Cleanup(func() { // after the parallel ones
-		for _, want := range []string{"message is too large", "a bug", "who are you", "no profiles here"} {
-			if !strings.Contains(log.String(), want) {
-				t.Errorf("%q is not reported in\n%s", want, log)
-			}
-		}
-	})
-}
-
-func TestPartialSuccess(t *testing.T) {
-	for _, tt := range []struct {
-		rejected int64
-		message  string
-		want     string
-	}{
-		{1, "no CPU here", "partial success: 1 profile(s) rejected: no CPU here"},
-		{0, "deprecated", "profiles taken, with a warning: deprecated"},
-	} {
-		log := new(errorLog)
-		reporttest.Handle(t, log.Handle)
-		b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
-			return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
-				RejectedProfiles: tt.rejected, ErrorMessage: tt.message,
-			}}, nil
-		})
-		e := export(t, otlp.WithEndpointURL("http://"+b.target))
-		if err := e.ForceFlush(t.Context()); (err != nil) != (tt.rejected > 0) {
-			t.Errorf("ForceFlush: %v", err)
-		}
-		if err := e.Shutdown(t.Context()); err != nil { // gives the error handler time
-			t.Error(err)
-		}
-		if s := e.Status(); s.Lost["rejected"] != uint64(tt.rejected) || s.Exported+s.Lost["rejected"] != 1 || s.Retries != 0 {
-			t.Errorf("%+v", s)
-		}
-		if !strings.Contains(log.String(), tt.want) {
-			t.Errorf("reported %s, want %q", log, tt.want)
-		}
-	}
-}
-
 func TestOptionErrors(t *testing.T) {
 	for want, opt := range map[string]otlp.Option{
 		"WithEndpointURL: want a URL": otlp.WithEndpointURL(""),
@@ -317,6 +228,22 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 	if _, md := b.seen(); strings.Join(md.Get("trace-bin"), "") != "\x00\xff" {
 		t.Errorf("metadata %v", md)
+	}
+}
+
+// What the server repeats of a credential is not reported.
+func TestRepeatedCredential(t *testing.T) {
+	log := new(errorLog)
+	reporttest.Handle(t, log.Handle)
+	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
+		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
+	})
+	e := export(t, otlp.WithEndpointURL("http://"+b.target), otlp.WithHeaders(map[string]string{"authorization": "Bearer secret99"}))
+	if err := e.Shutdown(t.Context()); err == nil || strings.Contains(err.Error(), "secret99") {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if got := log.String(); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
+		t.Errorf("reported %s", got)
 	}
 }
 
