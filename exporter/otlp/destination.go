@@ -85,6 +85,7 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 func (d *destination) Shutdown(ctx context.Context) error {
 	d.close()
 	d.warnings.Wait(ctx)
+	d.config.Convert.Wait(ctx)
 	return nil
 }
 

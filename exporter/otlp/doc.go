@@ -35,6 +35,29 @@
 // [WithSampleTimestamps] change the message. Bytes that are not UTF-8 become U+FFFD. The
 // label ended_span_id is only sent with WithSpanIDAttributes.
 //
+// # Pyroscope
+//
+// Pyroscope takes OTLP directly. [WithPyroscope] fits profiles to it. What each way keeps,
+// by a server v2.2.1:
+//
+//	                       push                    OTLP, WithPyroscope       OTLP
+//	spans, traces          yes                     yes                       yes
+//	attributes             24 tags                 24 tags                   all; refused from about 20 on
+//	labels of samples      24, cut to 2,048 bytes  24, cut to 2,048 bytes    refused beyond that
+//	sizes of heap objects  no                      no                        a series of each
+//	CPU time               process_cpu             process_cpu               process_cpu
+//	goroutines             goroutine               goroutine                 goroutine
+//	heap                   memory, period space    memory, period memory     space
+//	mutex, block           mutex, block            mutex, block              contentions, added up
+//	wall time              wall                    wall                      wall
+//	times of samples       no                      no                        no
+//
+// A tag and a label need one of 24 places; exporter/pyroscope describes the rules. By OTLP,
+// the server names a profile after its period. So memory:inuse_space:bytes:space:bytes of a
+// push is memory:inuse_space:bytes:memory:bytes. A dashboard that names the whole type needs
+// both, and so it is for mutex and block (period contentions). FlameQL of this module's
+// pages takes both. A tag that a push adds by WithTags is an attribute of the Resource here.
+//
 // # Environment
 //
 // The variables have the names of otlptracehttp, with PROFILES in place of TRACES. Variables
@@ -70,16 +93,18 @@
 //
 // # Answers
 //
-// Pyroscope may answer 429, its rate limit, after it has stored some types of samples of a
-// profile. They count twice there until it compacts, and Duplicates of exporter.Status does
-// not include that. By gRPC it answers ResourceExhausted without RetryInfo, which drops the
-// profile: for Pyroscope, exporter/pyroscope is the better choice, or HTTP.
-//
-// 429, 502, 503 and 504 are tried again, and so is a connection that fails. Any
-// other status drops the profile as rejected, and is reported with the server's
-// text. By OTLP's specification this includes 500. A partial success
+// 408, 429, 502, 503 and 504 are tried again, and so is a connection that fails. A 500 is
+// tried again if it is about the server's state: its body names Unavailable, or it is a
+// google.rpc.Status with a code that OTLP lists as retryable. Any other 5xx is tried five
+// times. OTLP's specification does not repeat a 500, but Pyroscope answers it while it
+// starts. Any other status drops the profile as rejected, and is reported with the server's
+// text. A partial success
 // counts as rejected: it is never repeated. A status of success with a
 // body that is not OTLP's, like a login page, counts as rejected too. If the body does not
 // arrive within a second, the status decides. Credentials that the server repeats are
 // removed from reports.
+//
+// Pyroscope may answer 429, its rate limit, after it has stored some types of samples of a
+// profile. They count twice there until it compacts, and Duplicates of exporter.Status does
+// not include that.
 package otlp

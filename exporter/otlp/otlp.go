@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/series"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
@@ -121,6 +122,15 @@ func WithSpanIDAttributes() Option {
 // time from the period: Pyroscope stores the time twice if it is given both.
 func WithCPUTime() Option {
 	return option(func(c *settings.Config) { c.Convert.CPUTime = true })
+}
+
+// WithPyroscope sends profiles as exporter/pyroscope pushes them, under the same series and
+// nearly the same types: see the table in the package comment. Attributes of the resource
+// become tags by the same rules, with at most 24 labels of up to 2,048 bytes. It replaces
+// WithSpanIDAttributes and WithCPUTime, which Pyroscope would store twice. A Collector on
+// the way takes part of this back, see the README.
+func WithPyroscope() Option {
+	return option(func(c *settings.Config) { c.Convert.Series = &series.Fitter{Name: "otlp"} })
 }
 
 // WithSampleTimestamps sends when samples were taken, if profiles have it: as

@@ -86,6 +86,7 @@ func (d *destination) reconnect(ctx context.Context) {
 func (d *destination) Shutdown(ctx context.Context) error {
 	err := d.conn.Close()
 	d.warnings.Wait(ctx)
+	d.config.Convert.Wait(ctx)
 	return err
 }
 

@@ -4,6 +4,7 @@
 package convert
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/google/pprof/profile"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/series"
 	"github.com/spanprof/spanprof/exporter/internal/split"
 )
 
@@ -22,14 +24,21 @@ type Config struct {
 	CPUTime bool
 	// Timestamps sends when samples were taken.
 	Timestamps bool
+	// Series fits profiles to Pyroscope; nil for other destinations.
+	Series *series.Fitter
+}
+
+// Wait gives the error handler a moment for the last report.
+func (c Config) Wait(ctx context.Context) {
+	if c.Series != nil {
+		c.Series.Wait(ctx)
+	}
 }
 
 const (
 	// maxBytes bounds a message, uncompressed. gRPC servers take 4 MiB by default. The
 	// rest is for processors that add attributes.
 	maxBytes = 4<<20 - 64<<10
-	// maxSamples is the limit of Pyroscope.
-	maxSamples = 16_000
 	// maxStored bounds the pprof forms, uncompressed, that Pyroscope makes of a message:
 	// one for each type of sample. It never takes more than its
 	// -distributor.ingestion-burst-size-mb at once.
@@ -40,6 +49,9 @@ const (
 // refuse. If it is larger than servers take by default, the error is a RetryError that is
 // TooLarge. Other errors describe why p is no valid pprof profile.
 func Message(c Config, p *exporter.Profile) (*collectorpb.ExportProfilesServiceRequest, error) {
+	if c.Series != nil {
+		p = forPyroscope(c.Series, p)
+	}
 	parsed, err := p.Parsed()
 	if err != nil {
 		return nil, fmt.Errorf("convert: %w", err)
@@ -57,7 +69,7 @@ func Message(c Config, p *exporter.Profile) (*collectorpb.ExportProfilesServiceR
 	}
 	types := len(m.ResourceProfiles[0].ScopeProfiles[0].Profiles)
 	stored, size := int64(types)*split.UncompressedSize(pprof), proto.Size(m)
-	if n := len(parsed.Sample); n > 1 && (n > maxSamples || stored > maxStored || size > maxBytes) {
+	if n := len(parsed.Sample); n > 1 && (n > series.MaxSamples || stored > maxStored || size > maxBytes) {
 		return nil, &exporter.RetryError{
 			Err:      fmt.Errorf("convert: a message of %d samples and %d bytes is larger than servers take by default", n, size),
 			Refused:  true,

@@ -38,7 +38,7 @@ func newEncoder(c Config, p *exporter.Profile, pprof *profile.Profile) *encoder 
 		profile:   p,
 		pprof:     pprof,
 		dict:      dict,
-		labels:    newLabelEncoder(c.SpanIDAttributes, dict, pprof),
+		labels:    newLabelEncoder(c, dict, pprof),
 		mappings:  make(map[*profile.Mapping]int32, len(pprof.Mapping)),
 		locations: make(map[*profile.Location]int32, len(pprof.Location)),
 	}
@@ -64,6 +64,9 @@ func (e *encoder) request() *collectorpb.ExportProfilesServiceRequest {
 // scope lists all sample types of the pprof profile, also one that is not sent. A decoder
 // can then restore it.
 func (e *encoder) scope() *commonpb.InstrumentationScope {
+	if e.config.Series != nil { // each attribute would be a label of the series
+		return &commonpb.InstrumentationScope{Name: scopeName}
+	}
 	order := make([]int, len(e.pprof.SampleType))
 	for i := range order {
 		order[i] = i
@@ -129,6 +132,10 @@ func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
 	if periodType == nil || isType(periodType, "", "") {
 		periodType = sampleType // Pyroscope and others name the profile by it.
 	}
+	period := e.pprof.Period
+	if e.config.Series != nil {
+		periodType, period = pyroscopePeriod(e.profile.Kind(), periodType, period)
+	}
 	// runtime/pprof's heap profiles have the time at the end of the window, and
 	// no duration: the window takes precedence.
 	start, duration := e.profile.Start().UnixNano(), e.profile.Duration().Nanoseconds()
@@ -140,7 +147,7 @@ func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
 		TimeUnixNano:     uint64(start),
 		DurationNano:     uint64(duration),
 		PeriodType:       e.dict.valueType(periodType.Type, periodType.Unit),
-		Period:           e.pprof.Period,
+		Period:           period,
 		AttributeIndices: attributes,
 	}
 }

@@ -16,6 +16,7 @@ import (
 // labelEncoder turns the labels of samples into Links and attributes.
 type labelEncoder struct {
 	idAttributes bool // ids of spans are attributes too
+	texts        bool // numeric labels, like the sizes of heap profiles, are not sent
 	dict         *dictionary
 	// linkHasProfileID is set if the label profile_id of every sample with a
 	// Link is the span's id. It is not sent then: its hexadecimal form is larger than
@@ -24,8 +25,13 @@ type labelEncoder struct {
 	keys             []string // of the sample, sorted
 }
 
-func newLabelEncoder(idAttributes bool, dict *dictionary, p *profile.Profile) labelEncoder {
-	return labelEncoder{idAttributes: idAttributes, dict: dict, linkHasProfileID: !idAttributes && profileIDsAreSpanIDs(p)}
+func newLabelEncoder(c Config, dict *dictionary, p *profile.Profile) labelEncoder {
+	return labelEncoder{
+		idAttributes:     c.SpanIDAttributes,
+		texts:            c.Series != nil,
+		dict:             dict,
+		linkHasProfileID: !c.SpanIDAttributes && profileIDsAreSpanIDs(p),
+	}
 }
 
 func profileIDsAreSpanIDs(p *profile.Profile) bool {
@@ -50,6 +56,10 @@ func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32
 	if linked {
 		link = e.dict.link(ids)
 	}
+	nums := s.NumLabel
+	if e.texts {
+		nums = nil
+	}
 	e.keys = e.keys[:0]
 	for k := range s.Label {
 		if linked && e.inLink(k) || e.leftOut(k) {
@@ -57,14 +67,14 @@ func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32
 		}
 		e.keys = append(e.keys, k)
 	}
-	for k := range s.NumLabel {
+	for k := range nums {
 		if _, both := s.Label[k]; !both {
 			e.keys = append(e.keys, k)
 		}
 	}
 	slices.Sort(e.keys)
 	for _, k := range e.keys {
-		if v, unit, ok := labelValue(s.Label[k], s.NumLabel[k], s.NumUnit[k]); ok {
+		if v, unit, ok := labelValue(s.Label[k], nums[k], s.NumUnit[k]); ok {
 			attributes = append(attributes, e.dict.attribute(attribute.KeyValue{Key: attribute.Key(k), Value: v}, unit))
 		}
 	}

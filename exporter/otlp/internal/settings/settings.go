@@ -71,6 +71,9 @@ func New[O Option](opts []O) (c Config, unusable, err error) {
 			o.Apply(&c)
 		}
 	}
+	if c.Convert.Series != nil {
+		c.Convert.SpanIDAttributes, c.Convert.CPUTime = false, false
+	}
 	if c.Queue.Timeout == 0 {
 		c.Queue.Timeout, err = timeout()
 		unusable = errors.Join(unusable, err)
