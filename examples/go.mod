@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // tests
-	github.com/grafana/pyroscope-go v1.4.3 // the neighbour in examples/pyroscope-go
+	github.com/grafana/pyroscope-go v1.5.0 // the neighbour in examples/pyroscope-go
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/ebpfbridge v0.0.0
 	github.com/spanprof/spanprof/exectrace v0.0.0
@@ -36,7 +36,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
-	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/klauspost/compress v1.20.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect

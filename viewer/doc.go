@@ -88,7 +88,7 @@
 //
 //	query    = [ name ] [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
 //	name     = [ app ] "." type | type | app
-//	type     = "cpu" | "wall" | "host" | "goroutines"
+//	type     = "cpu" | "wall" | "host" | "goroutine"
 //	         | "inuse_space" | "inuse_objects" | "alloc_space" | "alloc_objects"
 //	         | "mutex_count" | "mutex_duration" | "block_count" | "block_duration"
 //	matcher  = label ( "=" | "!=" | "=~" | "!~" ) value

@@ -27,7 +27,7 @@ func exportKind(t *testing.T, h *kindTest, kind exporter.Kind, sampleType, unit 
 	export(t, h.store, shop, kind, b.profile)
 }
 
-// A span links to its profiles of other kinds, the process to those of all kinds.
+// A span links to its profiles of other kinds, the process to profiles of all kinds.
 func TestKinds(t *testing.T) {
 	h := newKindTest(t)
 	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
@@ -36,11 +36,11 @@ func TestKinds(t *testing.T) {
 	exportKind(t, h, exporter.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
 	for query, want := range map[string][]string{
 		byID(slowID):                         {"cpu", "wall", "host"},
-		byID(fastID):                         {"cpu", "goroutines"},
+		byID(fastID):                         {"cpu", "goroutine"},
 		byID(shortID):                        {"cpu"},
-		`.wall{profile_id="` + fastID + `"}`: {"cpu", "wall", "goroutines"},
-		`.alloc_objects`:                     {"cpu", "wall", "host", "goroutines", "inuse_space", "alloc_space", "alloc_objects", "mutex_duration"},
-		`.cpu{service_name="shop"}`:          {"cpu", "wall", "host", "goroutines", "inuse_space", "alloc_space", "mutex_duration"},
+		`.wall{profile_id="` + fastID + `"}`: {"cpu", "wall", "goroutine"},
+		`.alloc_objects`:                     {"cpu", "wall", "host", "goroutine", "inuse_space", "alloc_space", "alloc_objects", "mutex_duration"},
+		`.cpu{service_name="shop"}`:          {"cpu", "wall", "host", "goroutine", "inuse_space", "alloc_space", "mutex_duration"},
 		`.cpu{service_name="other"}`:         {"cpu"},
 	} {
 		var a answer.Profile
@@ -89,7 +89,7 @@ func TestTitles(t *testing.T) {
 		`.cpu{profile_id=~"` + slowID + `|` + fastID + `"}`: "2 spans together",
 		`.cpu{profile_id=~".+"}`:                            "4 spans together",
 		`.cpu{profile_id=~"none|at all"}`:                   `.cpu{profile_id=~"none|at all"}`,
-		`.goroutines`:                                       "Whole process: goroutines",
+		`.goroutine`:                                        "Whole process: goroutines",
 		`.cpu{tenant="a"}`:                                  `.cpu{tenant="a"}`,
 		`.cpu{trace_id="00000000"}`:                         "Trace 00000000",
 	} {

@@ -13,13 +13,13 @@ import (
 // Type is a profile type: what the name in a query ends in.
 type Type struct {
 	Name string
-	// Kind and SampleType say which value of which profiles is meant. An empty
-	// SampleType is the kind's default.
+	// Kind and SampleType are the profiles and their value. An empty SampleType is the
+	// kind's default.
 	Kind       exporter.Kind
 	SampleType string
 	// Unit is the unit in profiles that Go programs write.
 	Unit string
-	// Label is a short name, for a button; Words say what is measured.
+	// Label is a short name, for a button; Words are what is measured.
 	Label, Words string
 	// Minor marks a type that a page does not offer by itself: another value
 	// of a profile that it offers.
@@ -38,7 +38,7 @@ var Types = []Type{
 	{"cpu", exporter.KindCPU, "cpu", "nanoseconds", "CPU", "CPU time", false},
 	{"wall", exporter.KindWall, "wall", "nanoseconds", "Wall", "wall time", false},
 	{"host", exporter.KindHost, "", "nanoseconds", "Host", "CPU time seen by the host", false},
-	{"goroutines", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
+	{"goroutine", exporter.KindGoroutine, "goroutine", "count", "Goroutines", "goroutines", false},
 	{"inuse_space", exporter.KindHeap, "inuse_space", "bytes", "Heap in use", "heap in use", false},
 	{"alloc_space", exporter.KindHeap, "alloc_space", "bytes", "Heap allocated", "heap allocated", false},
 	{"inuse_objects", exporter.KindHeap, "inuse_objects", "count", "Objects in use", "objects in use", true},
@@ -49,8 +49,12 @@ var Types = []Type{
 	{"block_count", exporter.KindBlock, "contentions", "count", "Blocked times", "times blocked", true},
 }
 
-// TypeByName returns the type with a name.
+// TypeByName returns the type with a name. goroutines is the name in pyroscope-go before
+// v1.5.0.
 func TypeByName(name string) (Type, bool) {
+	if name == "goroutines" {
+		name = "goroutine"
+	}
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
@@ -63,7 +67,8 @@ func TypeByName(name string) (Type, bool) {
 const pyroscopeColons = 4
 
 // pyroscopeIDs are the profile types of Pyroscope that programs in Go send, as queries of
-// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit.
+// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit. By
+// OTLP the period has the name of the profile.
 var pyroscopeIDs = []string{
 	"process_cpu:cpu:nanoseconds:cpu:nanoseconds",
 	"wall:wall:nanoseconds:wall:nanoseconds",
@@ -73,6 +78,14 @@ var pyroscopeIDs = []string{
 	"memory:alloc_space:bytes:space:bytes",
 	"memory:inuse_objects:count:space:bytes",
 	"memory:alloc_objects:count:space:bytes",
+	"memory:inuse_space:bytes:memory:bytes",
+	"memory:alloc_space:bytes:memory:bytes",
+	"memory:inuse_objects:count:memory:bytes",
+	"memory:alloc_objects:count:memory:bytes",
+	"mutex:delay:nanoseconds:mutex:count",
+	"mutex:contentions:count:mutex:count",
+	"block:delay:nanoseconds:block:count",
+	"block:contentions:count:block:count",
 	"mutex:delay:nanoseconds:contentions:count",
 	"mutex:contentions:count:contentions:count",
 	"block:delay:nanoseconds:contentions:count",
@@ -111,7 +124,7 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Labelled says whether samples of the type carry the labels of goroutines.
+// Labelled reports whether samples of the type carry the labels of goroutines.
 func (t Type) Labelled() bool {
 	switch t.Kind {
 	case exporter.KindHeap, exporter.KindMutex, exporter.KindBlock:

@@ -6,7 +6,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 	github.com/grafana/otel-profiling-go v0.7.0 // the peer of the span wrapper
-	github.com/grafana/pyroscope-go v1.4.3 // the peer of profiler and push
+	github.com/grafana/pyroscope-go v1.5.0 // the peer of profiler and push
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/ebpfbridge v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp/otlpgrpc v0.0.0
@@ -40,7 +40,7 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
-	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/klauspost/compress v1.20.2 // indirect
 	github.com/spanprof/spanprof/exectrace v0.0.0
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/exporters/stdout/stdouttrace v1.45.0 // indirect
