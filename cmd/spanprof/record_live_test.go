@@ -236,10 +236,10 @@ func TestRecordRestart(t *testing.T) {
 		// Until a window of the second run is recorded too.
 		return restarted && len(files) > 0 && filepath.Dir(files[0]) != filepath.Dir(files[len(files)-1])
 	}, "-o", dir, "-every", "1s", "http://"+address)
-	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; 1 gap of ") {
+	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stdout, "; cpu: 1 gap of ") {
 		t.Errorf("code %d, stdout %q", code, stdout)
 	}
-	for _, want := range []string{"it is asked again and again", "it is there again after", "the process was restarted"} {
+	for _, want := range []string{"; it is retried", "it is there again after", "the process was restarted"} {
 		if strings.Count(stderr, want) != 1 {
 			t.Errorf("stderr\n%s\nwant %q once", stderr, want)
 		}
@@ -328,7 +328,7 @@ func TestRecordLacksKinds(t *testing.T) {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "1s", server.URL)
-	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") || !strings.Contains(stdout, "; it has no [heap mutex block cpu]") || strings.Contains(stdout, "failure") {
+	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") || !strings.Contains(stdout, "; it has no [block cpu heap mutex]") || strings.Contains(stdout, "failure") {
 		t.Errorf("code %d, stdout %q", code, stdout)
 	}
 	if strings.Count(stderr, "which is left out") != 4 {

@@ -6,6 +6,8 @@ package record
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,14 +45,28 @@ type Result struct {
 	// Failures are the requests and files that failed, Busy those that another CPU
 	// profile refused.
 	Failures, Busy int
-	// Gaps is how often the target was away, for Away in all.
-	Gaps int
-	Away time.Duration
+	// Gaps are the times without profiles, by kind.
+	Gaps map[exporter.Kind]Gaps
 	// Lacks are the kinds that the target does not have.
 	Lacks []exporter.Kind
 	// Err is why the target was given up, or what failed last where there is no
 	// profile at all.
 	Err error
+}
+
+// Gaps are N times without profiles of a kind, Length together. A gap begins at the end of
+// the last profile before a request that failed.
+type Gaps struct {
+	N      int
+	Length time.Duration
+}
+
+func (r *Result) gap(kind exporter.Kind, length time.Duration) {
+	if r.Gaps == nil {
+		r.Gaps = map[exporter.Kind]Gaps{}
+	}
+	all := r.Gaps[kind]
+	r.Gaps[kind] = Gaps{N: all.N + 1, Length: all.Length + max(0, length)}
 }
 
 // String returns the result as a line.
@@ -66,8 +82,8 @@ func (r Result) String() string {
 	if r.Busy > 0 {
 		fmt.Fprintf(&b, "; the CPU profiler was in use %s", count(r.Busy, "time"))
 	}
-	if r.Gaps > 0 {
-		fmt.Fprintf(&b, "; %s of %v in all", count(r.Gaps, "gap"), r.Away.Round(100*time.Millisecond))
+	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
+		fmt.Fprintf(&b, "; %s: %s of %v", kind, count(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
 	}
 	if len(r.Lacks) > 0 {
 		fmt.Fprintf(&b, "; it has no %v", r.Lacks)

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -19,22 +19,29 @@ import (
 )
 
 const (
-	// maxPause is the longest pause before a target is asked again.
+	// maxPause is the longest pause after failed requests.
 	maxPause = 30 * time.Second
 	// lastTime is for the last profiles after a signal.
 	lastTime = 5 * time.Second
+	// minGrace and maxGrace bound how long an answer may take beyond the measured time:
+	// half a window. A request that hangs then costs at most one and a half windows.
+	minGrace, maxGrace = 5 * time.Second, 30 * time.Second
 )
 
-// target records one process. It belongs to one goroutine.
+// target records one process. Each kind has its own goroutine: a slow one delays no other.
 type target struct {
 	Config
 	*source.Target
-	room    *room
-	dir     string
-	kinds   []exporter.Kind // those left to ask for
-	missing map[exporter.Kind]bool
+	room *room
+	dir  string
+	end  time.Time
+
+	mu      sync.Mutex
+	giveUp  context.CancelFunc
+	kinds   []exporter.Kind        // to request
+	missing map[exporter.Kind]bool // answered with 404 so far
 	seen    map[exporter.Kind]bool
-	pause   *backoff.ExponentialBackOff
+	covered map[exporter.Kind]*covered
 	trouble map[exporter.Kind]*trouble
 	runs    []*run
 	current *run
@@ -42,35 +49,46 @@ type target struct {
 	result  Result
 }
 
-func newTarget(c Config, t *source.Target, room *room) *target {
-	pause := backoff.NewExponentialBackOff()
-	pause.MaxInterval = maxPause
-	dir := DirOf(c.Dir, t)
-	return &target{
-		Config: c, Target: t, room: room, dir: dir, pause: pause,
-		kinds:   slices.Clone(c.Kinds),
-		missing: map[exporter.Kind]bool{}, seen: map[exporter.Kind]bool{}, trouble: map[exporter.Kind]*trouble{},
-		result: Result{Target: t.Name(), Dir: dir},
-	}
+// covered is how far the profiles of a kind reach.
+type covered struct {
+	until  time.Time // the end of the last profile
+	run    *run      // its process; nil before the first
+	failed bool      // a request has failed since
 }
 
-// errGivenUp ends the recording of a target; its Result says why.
+func newTarget(c Config, t *source.Target, room *room) *target {
+	begun := time.Now()
+	dir := DirOf(c.Dir, t)
+	own := &target{
+		Config: c, Target: t, room: room, dir: dir, end: begun.Add(c.For),
+		kinds:   slices.Clone(c.Kinds),
+		missing: map[exporter.Kind]bool{}, seen: map[exporter.Kind]bool{},
+		covered: map[exporter.Kind]*covered{}, trouble: map[exporter.Kind]*trouble{},
+		result: Result{Target: t.Name(), Dir: dir},
+	}
+	for _, kind := range c.Kinds {
+		own.covered[kind] = &covered{until: begun}
+	}
+	return own
+}
+
+// errGivenUp ends the recording of a target. Its Result has the reason.
 var errGivenUp = errors.New("given up")
 
-// record asks for profiles until the time is over.
+// record records all kinds until the time is over.
 func (t *target) record(ctx context.Context) Result {
-	end := time.Now().Add(t.For)
-	err := t.windows(ctx, end)
-	if !errors.Is(err, errGivenUp) {
-		// After a signal, which may come now too, there is a little time for what
-		// counts since the process began.
-		last, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		defer cancel()
-		defer context.AfterFunc(ctx, func() { time.AfterFunc(lastTime, cancel) })()
-		if len(t.runs) > 0 {
-			_ = t.snapshots(last)
-		}
+	working, giveUp := context.WithCancelCause(ctx)
+	t.giveUp = func() { giveUp(errGivenUp) }
+	defer t.giveUp()
+	var all sync.WaitGroup
+	for _, kind := range t.Kinds {
+		all.Go(func() { t.windows(working, kind) })
 	}
+	for working.Err() == nil && time.Now().Before(t.end) {
+		wait(working, earlier(time.Now().Add(t.Every), t.end))
+		t.progress()
+	}
+	all.Wait()
 	t.endTroubles()
 	for _, r := range t.runs {
 		t.result.Runs++
@@ -81,75 +99,72 @@ func (t *target) record(ctx context.Context) Result {
 	return t.result
 }
 
-// windows records one window after the other. It returns errGivenUp, or the
-// error of ctx.
-func (t *target) windows(ctx context.Context, end time.Time) error {
-	for ctx.Err() == nil && time.Until(end).Round(time.Second) >= time.Second {
-		err := t.snapshots(ctx)
-		if err == nil {
-			err = t.window(ctx, earlier(time.Now().Add(t.Every), end))
-		}
-		switch {
-		case errors.Is(err, errGivenUp):
-			return err
-		case err != nil:
-			t.wait(ctx, earlier(time.Now().Add(t.pause.NextBackOff()), end))
-		default:
-			t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), count(t.result.Profiles, "profile"), size(t.result.Bytes), max(0, time.Until(end)).Round(time.Second)))
-		}
-	}
-	return ctx.Err()
+func (t *target) progress() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), count(t.result.Profiles, "profile"), size(t.result.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
 }
 
-// snapshots keeps the profiles that need no measuring. It returns an error if the
-// target is away.
-func (t *target) snapshots(ctx context.Context) error {
-	for _, kind := range slices.Clone(t.kinds) {
-		if kind == exporter.KindCPU {
-			continue
-		}
-		if err := t.keep(ctx, kind, 0); err != nil && isAway(err) {
-			return err
-		}
-	}
-	if len(t.missing) > 0 && len(t.missing) == len(t.kinds) { // not even one, and no CPU profile is to come
-		return t.fail(ctx, "", &source.StatusError{Name: t.Name(), Status: "404 Not Found", Code: http.StatusNotFound, Text: "it has none of the profiles"})
-	}
-	return nil
-}
-
-// window measures CPU until its end. It returns an error if the target goes away.
-func (t *target) window(ctx context.Context, end time.Time) error {
-	for slices.Contains(t.kinds, exporter.KindCPU) && ctx.Err() == nil {
-		measure := time.Until(end).Round(time.Second)
+// windows records one kind, and at the end once more what needs no measuring.
+func (t *target) windows(ctx context.Context, kind exporter.Kind) {
+	pause := backoff.NewExponentialBackOff()
+	pause.MaxInterval = maxPause
+	for ctx.Err() == nil && t.isWanted(kind) {
+		until := earlier(time.Now().Add(t.Every), t.end)
+		measure := time.Until(until).Round(time.Second)
 		if measure < time.Second {
 			break
 		}
-		measured := time.Now().Add(measure)
-		err := t.keep(ctx, exporter.KindCPU, measure)
-		switch {
-		case err == nil:
-			t.wait(ctx, measured) // where the server has answered with what it had
-			return nil
-		case isAway(err):
-			return err
-		case ctx.Err() != nil:
-			t.Report(t.Name() + ": the CPU profile in flight is dropped")
-			return ctx.Err()
-		case t.missing[exporter.KindCPU] && len(t.missing) == len(t.kinds):
-			return t.fail(ctx, "", err)
+		if kind != exporter.KindCPU {
+			measure = 0
 		}
-		t.wait(ctx, earlier(time.Now().Add(t.pause.NextBackOff()), end))
+		if t.keep(ctx, kind, measure) == nil {
+			pause.Reset()
+			wait(ctx, until) // a server may answer early with what it has
+		} else {
+			wait(ctx, earlier(time.Now().Add(pause.NextBackOff()), t.end))
+		}
 	}
-	t.wait(ctx, end)
-	return nil
+	if kind == exporter.KindCPU || context.Cause(ctx) == errGivenUp || !t.isWanted(kind) || !t.isBegun() { //nolint:errorlint // it is not wrapped
+		return
+	}
+	wait(ctx, t.end)
+	// After a signal, which may come now too, there is a little time for what counts since
+	// the process began.
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastTime, cancel) })()
+	_ = t.keep(last, kind, 0)
 }
 
-// keep fetches a profile and writes it.
+func (t *target) isWanted(kind exporter.Kind) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.kinds, kind)
+}
+
+func (t *target) isBegun() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.runs) > 0
+}
+
+// keep fetches a profile and writes it. CPU time is measured for so long.
 func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Duration) error {
 	begun := time.Now()
-	raw, err := t.Fetch(ctx, kind, measure)
+	bound := measure + min(max(minGrace, t.Every/2), maxGrace)
+	limited, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	raw, err := t.Fetch(limited, kind, measure)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %v: %w", bound, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err != nil {
+		if ctx.Err() != nil && measure > 0 && context.Cause(ctx) != errGivenUp { //nolint:errorlint // it is not wrapped
+			t.Report(t.Name() + ": the CPU profile in flight is dropped")
+		}
 		return t.fail(ctx, kind, err)
 	}
 	t.succeeded(kind)
@@ -158,17 +173,27 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 		return t.fail(ctx, kind, err)
 	}
 	t.recovered(kind)
+	t.cover(kind, begun)
 	t.result.Profiles++
 	t.result.Bytes += n
 	return nil
 }
 
-// succeeded notes that the target has a kind. It lacks those, then, that it has
-// refused before.
+// cover counts the time since the last profile of a kind as a gap if a request has failed
+// since. A profile that counts since its process began has no gap. The caller holds t.mu.
+func (t *target) cover(kind exporter.Kind, begun time.Time) {
+	c := t.covered[kind]
+	if c.failed && (!source.Cumulative(kind) || c.run != t.current) {
+		t.result.gap(kind, begun.Sub(c.until))
+	}
+	*c = covered{until: time.Now(), run: t.current}
+}
+
+// succeeded notes that the target has a kind. It lacks the kinds that it refused before. The
+// caller holds t.mu.
 func (t *target) succeeded(kind exporter.Kind) {
 	t.seen[kind] = true
 	delete(t.missing, kind)
-	t.pause.Reset()
 	for _, kind := range slices.Clone(t.kinds) {
 		if t.missing[kind] {
 			t.leaveOut(kind)
@@ -180,11 +205,12 @@ func (t *target) leaveOut(kind exporter.Kind) {
 	t.kinds = slices.DeleteFunc(t.kinds, func(k exporter.Kind) bool { return k == kind })
 	delete(t.missing, kind)
 	t.result.Lacks = append(t.result.Lacks, kind)
+	slices.Sort(t.result.Lacks)
 	t.Report(fmt.Sprintf("%s: the server has no %s profile, which is left out", t.Name(), kind))
 }
 
-// wait waits until a time or the end of ctx.
-func (t *target) wait(ctx context.Context, until time.Time) {
+// wait returns at a time or when ctx ends.
+func wait(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,41 +16,39 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// trouble is something that has begun to fail.
+// trouble is a failure that lasts.
 type trouble struct {
 	since time.Time
 	err   error
 }
 
-// away is an error of a target that does not answer at all.
-type away struct{ error }
-
-func (e away) Unwrap() error { return e.error }
-
-func isAway(err error) bool {
-	_, ok := errors.AsType[away](err)
-	return ok || errors.Is(err, errGivenUp)
-}
-
-// fail counts an error of a kind, or of the whole target, and reports the first
-// of several. It returns errGivenUp where it makes no sense to ask again, and
-// what isAway knows where the target does not answer.
+// fail counts an error of a kind, and reports the first of several. It returns err, or
+// errGivenUp if another request makes no sense. The caller holds t.mu.
 func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error {
 	if ctx.Err() != nil {
-		return err // that is no fault of the target
+		return err // not a fault of the target
 	}
+	t.covered[kind].failed = true
 	status, answered := errors.AsType[*source.StatusError](err)
 	switch {
-	case answered && status.Code == http.StatusNotFound && kind != "" && !t.seen[kind]:
+	case answered && status.Code == http.StatusNotFound && !t.seen[kind]:
+		t.covered[kind].failed = false
 		t.missing[kind] = true
-		if len(t.seen) > 0 {
+		switch {
+		case len(t.seen) > 0:
 			t.leaveOut(kind)
+		case len(t.missing) == len(t.kinds):
+			t.result.Failures++
+			t.begin("", &source.StatusError{Name: t.Name(), Status: "404 Not Found", Code: http.StatusNotFound, Text: "it has no profiles"})
 		}
 		return err
 	case answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
-		t.result.Failures++
-		t.result.Err = err
-		t.Report(fmt.Sprintf("%v; it is not asked again", err))
+		if t.result.Err == nil {
+			t.result.Failures++
+			t.result.Err = err
+			t.Report(fmt.Sprintf("%v; there are no more requests to it", err))
+		}
+		t.giveUp()
 		return errGivenUp
 	case answered && strings.Contains(status.Text, "already in use"):
 		t.result.Busy++
@@ -57,37 +56,34 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		return err
 	}
 	t.result.Failures++
-	if kind == "" || isUnanswered(err) {
-		t.begin("", err)
-		return away{err}
+	if isAway(err) {
+		kind = ""
 	}
 	t.begin(kind, err)
 	return err
 }
 
-// isUnanswered reports whether err is of a process that has not answered, be it
-// that a proxy has done so.
-func isUnanswered(err error) bool {
+// isAway reports whether err means that the whole process is away, also if a proxy has
+// answered. A request that times out is slow itself.
+func isAway(err error) bool {
 	if _, ok := errors.AsType[*source.UnansweredError](err); ok {
-		return true
+		return !errors.Is(err, context.DeadlineExceeded)
 	}
 	status, ok := errors.AsType[*source.StatusError](err)
-	return ok && (status.Code == http.StatusBadGateway || status.Code == http.StatusServiceUnavailable || status.Code == http.StatusGatewayTimeout)
+	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
+// begin notes a failure of a kind, or of the target if kind is "".
 func (t *target) begin(kind exporter.Kind, err error) {
 	if t.trouble[kind] != nil {
 		t.trouble[kind].err = err
 		return
 	}
 	t.trouble[kind] = &trouble{since: time.Now(), err: err}
-	if kind == "" {
-		t.result.Gaps++
-	}
-	t.Report(fmt.Sprintf("%v; it is asked again and again", err))
+	t.Report(fmt.Sprintf("%v; it is retried", err))
 }
 
-// recovered ends the trouble of a kind and of the target.
+// recovered ends the trouble of a kind and of the target. The caller holds t.mu.
 func (t *target) recovered(kind exporter.Kind) {
 	for _, kind := range []exporter.Kind{"", kind} {
 		begun := t.trouble[kind]
@@ -95,24 +91,24 @@ func (t *target) recovered(kind exporter.Kind) {
 			continue
 		}
 		delete(t.trouble, kind)
-		past := time.Since(begun.since)
 		what := string(kind) + " profiles are"
 		if kind == "" {
-			t.result.Away += past
 			what = "it is"
 		}
-		t.Report(fmt.Sprintf("%s: %s there again after %v", t.Name(), what, past.Round(100*time.Millisecond)))
+		t.Report(fmt.Sprintf("%s: %s there again after %v", t.Name(), what, time.Since(begun.since).Round(100*time.Millisecond)))
 	}
 }
 
-// endTroubles accounts for what has not ended.
+// endTroubles counts what has not ended.
 func (t *target) endTroubles() {
-	for kind, begun := range t.trouble {
-		if kind == "" {
-			t.result.Away += time.Since(begun.since)
-		}
+	for _, begun := range t.trouble {
 		if t.result.Profiles == 0 && t.result.Err == nil {
 			t.result.Err = begun.err
+		}
+	}
+	for _, kind := range t.kinds {
+		if c := t.covered[kind]; c.failed && t.result.Profiles > 0 {
+			t.result.gap(kind, earlier(time.Now(), t.end).Sub(c.until))
 		}
 	}
 }

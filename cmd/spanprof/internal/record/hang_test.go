@@ -1,0 +1,113 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/nettest"
+)
+
+// server answers in memory like net/http/pprof. hangs reports whether it never answers the
+// nth request for a kind, from 1 on.
+func server(t *testing.T, hangs func(kind string, n int) bool) (c *source.Target, stop func()) {
+	t.Helper()
+	var mu sync.Mutex
+	requests := map[string]int{}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind := strings.TrimPrefix(r.URL.Path, "/debug/pprof/")
+		mu.Lock()
+		requests[kind]++
+		n := requests[kind]
+		mu.Unlock()
+		if hangs(kind, n) {
+			<-r.Context().Done()
+			return
+		}
+		p := &profile.Profile{TimeNanos: time.Now().UnixNano(), SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}}
+		switch kind {
+		case "profile":
+			p.SampleType[0] = &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}
+			<-time.After(5 * time.Second)
+			p.DurationNanos = int64(5 * time.Second)
+		case "heap":
+			p.SampleType[0] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
+		}
+		if err := p.Write(w); err != nil {
+			t.Error(err)
+		}
+	})
+	network := nettest.NewMemory()
+	s := &http.Server{Handler: handler}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(network)
+	}()
+	before := http.DefaultTransport // a client copies it
+	defer func() { http.DefaultTransport = before }()
+	http.DefaultTransport = &http.Transport{DialContext: network.DialContext}
+	target, err := source.NewTarget("http://shop:6060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target, func() {
+		_ = s.Close()
+		<-done
+	}
+}
+
+// A kind that hangs delays no other, and not the end. Its gap begins where its last profile
+// ended. A profile that counts since the start of its process has no gap.
+func TestHang(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hangs func(kind string, n int) bool
+		want  map[exporter.Kind]Gaps
+		took  time.Duration
+	}{
+		{"nothing", func(string, int) bool { return false }, nil, 30 * time.Second},
+		{"CPU once", func(kind string, n int) bool { return kind == "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 10 * time.Second}}, 30 * time.Second},
+		{"CPU from then on", func(kind string, n int) bool { return kind == "profile" && n >= 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 25 * time.Second}}, 35 * time.Second},
+		{"goroutines and heap", func(kind string, n int) bool { return kind != "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindGoroutine: {1, 10 * time.Second}}, 30 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				target, stop := server(t, tt.hangs)
+				begun := time.Now()
+				results, _ := Run(t.Context(), Config{
+					Dir: dir, Targets: []*source.Target{target}, For: 30 * time.Second, Every: 5 * time.Second,
+					Kinds:    []exporter.Kind{exporter.KindCPU, exporter.KindHeap, exporter.KindGoroutine},
+					MaxBytes: 1 << 20, Report: func(string) {}, Progress: func(string) {},
+				})
+				took := time.Since(begun).Round(time.Second)
+				stop()
+				got := results[0].Gaps
+				for kind, gaps := range got { // pauses after failures are random
+					got[kind] = Gaps{gaps.N, gaps.Length.Round(5 * time.Second)}
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("gaps (-want +got):\n%s\n%s", diff, results[0])
+				}
+				if took > tt.took+time.Second || took < 30*time.Second {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+				if results[0].Profiles < 13 {
+					t.Errorf("%s", results[0])
+				}
+			})
+		})
+	}
+}
