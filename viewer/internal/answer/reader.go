@@ -159,7 +159,7 @@ func (r *Reader) nameTotals() []store.NameTotal {
 
 func (r *Reader) allWindows() []store.WindowInfo {
 	if r.windows == nil {
-		r.windows = ask(r, "windows", r.view.Windows)
+		r.windows = ask(r, "list of profiles", r.view.Windows)
 	}
 	return r.windows
 }
