@@ -7,6 +7,10 @@
 //	GOWORK=off go build -C internal/integration/collector .
 //	internal/integration/collector/collector --config examples/collector/collector.yaml --feature-gates=service.profilesSupport
 //	go run ./examples/collector
+//
+// A Collector (0.161 to 0.165) does not forward profiles to Pyroscope or Parca in a form that
+// they read (2026-11-26): all services become unknown_service. Send profiles straight to
+// them, see exporter/otlp/README.md. The file of this Collector has all.
 package main
 
 import (
