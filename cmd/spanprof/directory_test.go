@@ -65,8 +65,8 @@ func TestViewOfDirectory(t *testing.T) {
 	page := viewing(t, dir)
 	for path, wants := range map[string][]string{
 		"?format=text": {"GET /slow [earlier process]", "3.00 s", "2.00 s", "/slow/{id}", "1 file could not be read"},
-		"?format=json": {`"fixed":true`, `"version":"v7"`, `"coverage":"whole"`},
-		"?format=text&query=.cpu%7Bprofile_id=%22" + id + "%22%7D": {"main.slow", "an earlier process, started", "version v7"},
+		"?format=json": {`"fixed":true`, `"earlier":true`, `"coverage":"whole"`},
+		"?format=text&query=.cpu%7Bprofile_id=%22" + id + "%22%7D": {"main.slow", "this span is of an earlier process"},
 	} {
 		status, body := fetch(t, page+path, "")
 		for _, want := range wants {
