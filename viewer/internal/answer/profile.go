@@ -166,7 +166,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.mistake(r.emptyReason(q, a))
