@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
@@ -121,15 +120,4 @@ func TestSamplesHaveTimes(t *testing.T) {
 		}
 		return seen["first"] && seen["second"]
 	})
-}
-
-// spanSamples counts samples by a label.
-func spanSamples(p *profile.Profile, key string) map[string]int64 {
-	n := map[string]int64{}
-	for _, s := range p.Sample {
-		if v := s.Label[key]; len(v) == 1 {
-			n[v[0]] += s.Value[0]
-		}
-	}
-	return n
 }

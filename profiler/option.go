@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -54,7 +52,6 @@ type config struct {
 	public                   bool          // runtime/pprof reads the CPU samples
 	phase                    func(window time.Duration) time.Duration
 	optIn                    bool
-	meterProvider            metric.MeterProvider
 }
 
 // WithWindow sets the length of a window, and so the delay of a profile unless Flush is
@@ -116,21 +113,6 @@ func WithWallBudget(share float64) Option {
 	})
 }
 
-// WithMeterProvider sets the destination of the Profiler's metrics. The default is the global
-// MeterProvider; New refuses nil. The metrics are counters, updated after each step:
-//
-//   - spanprof.profiler.window.measured and .skipped, in {window};
-//   - spanprof.profiler.cpu.foreign, in {profile};
-//   - spanprof.profiler.wall.round.skipped, in {round}, and .sample.dropped, in {sample}.
-//
-// Package exporter has the metrics of what becomes of the windows afterwards.
-func WithMeterProvider(m metric.MeterProvider) Option {
-	return optionFunc(func(c config) config {
-		c.meterProvider = m
-		return c
-	})
-}
-
 // WithMutexFraction makes the runtime count one in n contended mutexes while KindMutex is
 // measured, see runtime.SetMutexProfileFraction. Shutdown restores the fraction. Without the
 // option the program's fraction applies, by default 0, and then the profiles are empty. New
@@ -168,8 +150,6 @@ func newConfig(opts []Option) (config, error) {
 		phase:    rand.N[time.Duration],
 
 		wallBudget: defaultWallBudget,
-
-		meterProvider: otel.GetMeterProvider(),
 	}
 	for _, o := range opts {
 		if o != nil {
@@ -185,8 +165,6 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
 	case c.blockRate < 0:
 		return config{}, errors.New("profiler: block rate is less than 1: use nanoseconds, or leave WithBlockRate out")
-	case c.meterProvider == nil:
-		return config{}, errors.New("profiler: meter provider is nil: leave WithMeterProvider out for the global one")
 	case len(c.kinds) == 0:
 		return config{}, fmt.Errorf("profiler: no kind to measure: name some of %q or leave WithKinds out", known)
 	case !(c.wallBudget > 0 && c.wallBudget <= 1): // NaN too

@@ -76,7 +76,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := newMetrics(c.meterProvider)
+	metrics, err := newMetrics()
 	if err != nil {
 		return nil, err
 	}

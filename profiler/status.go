@@ -4,19 +4,19 @@
 package profiler
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Status is the state of a Profiler at one moment, and its counts since New. OTel metrics
-// have the losses too: see [WithMeterProvider].
+// Status is the state of a Profiler at one moment, and its counts since New. The global
+// MeterProvider has the losses too, as metrics named spanprof.profiler.
 type Status struct {
 	// Running is true from New to Shutdown, unless Disabled.
 	Running bool
@@ -119,11 +119,8 @@ var counters = []struct {
 	{"wall.sample.dropped", "{sample}", "Wall samples that are in no profile.", func(s *Status) uint64 { return s.Wall.SamplesDropped }},
 }
 
-func newMetrics(p metric.MeterProvider) ([]metric.Int64Counter, error) {
-	meter := p.Meter("github.com/spanprof/spanprof/profiler")
-	if meter == nil {
-		return nil, errors.New("profiler: the meter provider has no meter: leave WithMeterProvider out for the global one")
-	}
+func newMetrics() ([]metric.Int64Counter, error) {
+	meter := otel.Meter("github.com/spanprof/spanprof/profiler")
 	all := make([]metric.Int64Counter, len(counters))
 	for i, c := range counters {
 		var err error

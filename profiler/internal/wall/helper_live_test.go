@@ -8,6 +8,7 @@ package wall
 import (
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -41,4 +42,21 @@ func accuracy(p *profile.Profile) (wrong, unwatched time.Duration) {
 		unwatched += g.Unwatched
 	}
 	return 2 * wrong, unwatched
+}
+
+// stopped ends a Sampler and discards its last window.
+func stopped(t *testing.T, s *Sampler) {
+	t.Helper()
+	if _, err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// round takes one.
+func round(s source, found func([]uintptr, []label, int64)) error {
+	if err := s.look(); err != nil {
+		return err
+	}
+	s.visit(found)
+	return nil
 }

@@ -55,14 +55,6 @@ func sum(samples []*profile.Sample) (count int64, d time.Duration) {
 // time is played: how many there are then depends on no chance.
 func repeatable(s *Sampler) { s.pacer.random = rand.New(rand.NewPCG(1, 2)).Float64 }
 
-// stopped ends a Sampler and discards its last window.
-func stopped(t *testing.T, s *Sampler) {
-	t.Helper()
-	if _, err := s.Stop(); err != nil {
-		t.Error(err)
-	}
-}
-
 func checked(t *testing.T, p *profile.Profile, err error) *profile.Profile {
 	t.Helper()
 	if err != nil {
@@ -72,15 +64,6 @@ func checked(t *testing.T, p *profile.Profile, err error) *profile.Profile {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// round takes one.
-func round(s source, found func([]uintptr, []label, int64)) error {
-	if err := s.look(); err != nil {
-		return err
-	}
-	s.visit(found)
-	return nil
 }
 
 // playCPU makes rounds of s free, because a bubble of synctest plays time.
