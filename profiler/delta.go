@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/marker"
+	"github.com/spanprof/spanprof/internal/marker/decode"
 )
 
 var _ sampler = (*delta)(nil)
@@ -90,14 +91,14 @@ func (d *delta) rotate() (*exporter.Profile, error) {
 
 // marked returns the profile of pprof bytes. Work under a marker has the label span_name.
 func marked(w exporter.Window, pprof []byte) (*exporter.Profile, error) {
-	if !marker.Used() {
+	if marker.Names() == nil {
 		return exporter.NewProfile(w, pprof), nil
 	}
 	p, err := profile.ParseData(pprof)
 	if err != nil {
 		return nil, fmt.Errorf("%s profile: %w", w.Kind, err)
 	}
-	marker.Label(p)
+	decode.Label(p)
 	return exporter.NewParsedProfile(w, p), nil
 }
 

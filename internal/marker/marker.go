@@ -3,7 +3,7 @@
 
 // Package marker puts the names of spans into the profiles without labels: heap, mutex and
 // block. The runtime keeps only the stacks of their samples. So work runs under two functions,
-// the digits of its name's number. Label makes a label of them.
+// the digits of its name's number. Package decode makes a label of them.
 //
 // Samples with more Go frames than the runtime keeps, 128, have no marker if it is above
 // them. Goroutines that the work starts have none.
@@ -17,19 +17,16 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 const (
 	base   = 16
 	others = base*base - 1 // the number of all names beyond the first ones
-	// other is the name of others, as in the limit of span names.
-	other  = "other"
 	prefix = "github.com/spanprof/spanprof/internal/marker."
 )
+
+// Other is the name of all names beyond the first ones, as in the limit of span names.
+const Other = "other"
 
 var (
 	numbers sync.Map // of string to uint8
@@ -98,76 +95,27 @@ func Serve(name string, h http.Handler, w http.ResponseWriter, r *http.Request) 
 	high(number(name), &c)
 }
 
-// Used reports whether there are markers in this process.
-func Used() bool { return names.Load() != nil }
+// Names returns the names by number, nil before the first Do. All other numbers are [Other].
+func Names() []string {
+	if known := names.Load(); known != nil {
+		return *known
+	}
+	return nil
+}
 
 // IsFrame reports whether a function is of this package.
 func IsFrame(function string) bool { return strings.HasPrefix(function, prefix) }
 
-// Label gives samples under a marker the label span_name, unless they have one. The marker
-// nearest to the leaf counts. Label removes the frames of this package from all samples.
-func Label(p *profile.Profile) {
-	known := names.Load()
-	if known == nil {
-		return
+// Digit returns the digit of a function of this package. It is the high or the low one of a
+// number, or neither.
+func Digit(function string) (value int, high, low bool) {
+	name := strings.TrimPrefix(function, prefix)
+	v, err := strconv.ParseUint(name[1:], 10, 8)
+	if err != nil || v >= base || name == function {
+		return 0, false, false
 	}
-	digits := make(map[uint64]digit)
-	for _, l := range p.Location {
-		if d, ok := digitOf(l); ok {
-			digits[l.ID] = d
-		}
-	}
-	for _, s := range p.Sample {
-		label(s, *known, digits)
-	}
+	return int(v), name[0] == 'h', name[0] == 'l'
 }
 
-// digit is a location of this package.
-type digit struct {
-	value uint8
-	of    byte // 'h', 'l', or another function
-}
-
-// digitOf returns the digit of a location, and false if it is not of this package. The
-// compiler may inline calls of this package into a digit; it inlines nothing else there.
-func digitOf(l *profile.Location) (d digit, ok bool) {
-	for _, line := range l.Line {
-		if line.Function == nil || !IsFrame(line.Function.Name) {
-			continue
-		}
-		ok = true
-		name := strings.TrimPrefix(line.Function.Name, prefix)
-		if value, err := strconv.ParseUint(name[1:], 10, 8); err == nil && value < base && (name[0] == 'h' || name[0] == 'l') {
-			d = digit{uint8(value), name[0]}
-		}
-	}
-	return d, ok
-}
-
-func label(s *profile.Sample, names []string, digits map[uint64]digit) {
-	low, high := -1, -1
-	kept := s.Location[:0]
-	for _, l := range s.Location {
-		d, ok := digits[l.ID]
-		switch {
-		case !ok:
-			kept = append(kept, l)
-		case d.of == 'l' && low < 0:
-			low = int(d.value)
-		case d.of == 'h' && low >= 0 && high < 0:
-			high = int(d.value)
-		}
-	}
-	s.Location = kept
-	if high < 0 || len(s.Label[labelkey.SpanName]) > 0 {
-		return
-	}
-	name := other
-	if n := high*base + low; n < len(names) {
-		name = names[n]
-	}
-	if s.Label == nil {
-		s.Label = make(map[string][]string)
-	}
-	s.Label[labelkey.SpanName] = []string{name}
-}
+// Number returns the number of two digits.
+func Number(high, low int) int { return high*base + low }

@@ -1,126 +1,21 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package marker
+package marker_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime/pprof"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker"
 )
 
-// reset forgets all names.
-func reset(t *testing.T) {
-	t.Helper()
-	forget := func() {
-		numbers.Clear()
-		names.Store(nil)
-	}
-	forget()
-	t.Cleanup(forget)
-}
-
-// stacks returns the profile of this goroutine, by the public API.
-func stacks(t *testing.T) *profile.Profile {
-	t.Helper()
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
-		t.Error(err)
-	}
-	p, err := profile.Parse(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		return !slices.ContainsFunc(s.Location, func(l *profile.Location) bool { return strings.HasSuffix(l.Line[0].Function.Name, ".stacks") })
-	})
-	return p
-}
-
-// frames returns the label of the only sample, and how many of its frames are markers.
-func frames(t *testing.T, p *profile.Profile) (name string, markers int) {
-	t.Helper()
-	if len(p.Sample) != 1 {
-		t.Fatalf("got %d samples, want 1", len(p.Sample))
-	}
-	for _, l := range p.Sample[0].Location {
-		for _, line := range l.Line {
-			if strings.Contains(line.Function.Name, "marker.h") || strings.Contains(line.Function.Name, "marker.l") || strings.Contains(line.Function.Name, "marker.(*call)") {
-				markers++
-			}
-		}
-	}
-	return strings.Join(p.Sample[0].Label[labelkey.SpanName], ","), markers
-}
-
-// Each of 300 names comes back from a real stack, those beyond 255 as other; the frames are
-// removed.
-func TestNames(t *testing.T) {
-	reset(t)
-	for i := range 300 {
-		name := fmt.Sprint("GET /", i)
-		var p *profile.Profile
-		Do(t.Context(), name, func(context.Context) { p = stacks(t) })
-		if _, markers := frames(t, p); markers < 2 {
-			t.Fatalf("%s: %d frames of markers, want 2 at least", name, markers)
-		}
-		Label(p)
-		want := name
-		if i >= others {
-			want = other
-		}
-		if got, markers := frames(t, p); got != want || markers > 0 {
-			t.Fatalf("got %q and %d frames of markers, want %q without", got, markers, want)
-		}
-	}
-}
-
-// The innermost marker has the sample: a worker's job, not the request around it.
-func TestNested(t *testing.T) {
-	reset(t)
-	var p *profile.Profile
-	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		Do(t.Context(), "job", func(context.Context) { p = stacks(t) })
-	})
-	Serve("request", h, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-	Label(p)
-	if got, markers := frames(t, p); got != "job" || markers > 0 {
-		t.Errorf("got %q, %d frames of markers", got, markers)
-	}
-}
-
-// A stack that was cut between the digits has no name.
-func TestCutStack(t *testing.T) {
-	reset(t)
-	var p *profile.Profile
-	Do(t.Context(), "request", func(context.Context) { p = stacks(t) })
-	s := p.Sample[0]
-	last := slices.IndexFunc(s.Location, func(l *profile.Location) bool {
-		d, ok := digitOf(l)
-		return ok && d.of == 'l'
-	})
-	s.Location = s.Location[:last+1]
-	Label(p)
-	if got, markers := frames(t, p); got != "" || markers > 0 {
-		t.Errorf("got %q, %d frames of markers", got, markers)
-	}
-}
-
 func TestAllocations(t *testing.T) {
-	reset(t)
 	ctx, f := t.Context(), func(context.Context) {}
 	h, w, r := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
-	if n := testing.AllocsPerRun(100, func() { Do(ctx, "name", f); Serve("name", h, w, r) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { marker.Do(ctx, "name", f); marker.Serve("name", h, w, r) }); n > 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
 }
@@ -128,6 +23,6 @@ func TestAllocations(t *testing.T) {
 func BenchmarkDo(b *testing.B) {
 	f := func(context.Context) {}
 	for b.Loop() {
-		Do(context.Background(), "GET /checkout", f)
+		marker.Do(context.Background(), "GET /checkout", f)
 	}
 }
