@@ -317,6 +317,21 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
+// Samples without CPU time are skipped. Profiles of one program are listed as one.
+func TestIdleSamples(t *testing.T) {
+	p := cpuProfile(1e7)
+	addCall(p, "main.serve", "main.idle", 0, nil)
+	addCall(p, "main.serve", "main.hash", 600, nil)
+	result, err := merge([]pgo.Source{{Name: "1", Profile: p}, {Name: "2", Profile: p}})
+	if err != nil || result.Samples != 1200 || len(result.Profile.Sample) != 1 {
+		t.Fatalf("got %+v, %v", result, err)
+	}
+	want := []string{"made by spanprof pgo for go build -pgo", "from shop, package main in /src/shop, build id b1: 1200 samples"}
+	if diff := cmp.Diff(want, result.Profile.Comments); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Profiles of a thousand programs list a hundred.
 func TestManyBinaries(t *testing.T) {
 	p := cpuProfile(1e7)

@@ -23,11 +23,19 @@ import (
 func answers(t *testing.T, sampleType string, write func(p *profile.Profile)) (address string, requests *atomic.Int64) {
 	t.Helper()
 	requests = new(atomic.Int64)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, unit := sampleType, "count"
+		if name == "cpu" {
+			name, unit = "profile", "nanoseconds"
+		}
+		if !strings.HasSuffix(r.URL.Path, "/"+name) {
+			http.NotFound(w, r)
+			return
+		}
 		requests.Add(1)
 		p := &profile.Profile{
-			SampleType: []*profile.ValueType{{Type: sampleType, Unit: "count"}},
-			PeriodType: &profile.ValueType{Type: sampleType, Unit: "count"},
+			SampleType: []*profile.ValueType{{Type: sampleType, Unit: unit}},
+			PeriodType: &profile.ValueType{Type: sampleType, Unit: unit},
 			Mapping:    []*profile.Mapping{{ID: 1, File: "/bin/shop"}},
 		}
 		write(p)

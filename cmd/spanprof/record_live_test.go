@@ -204,7 +204,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	// Another recording begins another directory.
-	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") {
+	if code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "http://"+address+"/debug/pprof"); code != exitDone || !strings.Contains(stdout, ": 9 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if runs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "recording.json")); len(runs) != 2 {

@@ -47,6 +47,7 @@ var formats = []format{
 	{regexp.MustCompile(`^\s*\{(?s:.*)speedscope\.app/file-format`), "a file of speedscope: open it in speedscope, or " + pprofInstead},
 	{regexp.MustCompile(`^\s*[\[{]`), "JSON: " + pprofInstead},
 	{regexp.MustCompile(`^(goroutine profile: total|threadcreate profile: total|--- (mutex|contention|threadcreate)|goroutine \d+ \[|heap profile:|\d+ @ 0x)`), "the text of net/http/pprof: fetch the profile without debug= in the address"},
+	{regexp.MustCompile(`^\S.* +\d+ .*\d+\.\d+: +\d+ [\w:-]+: *\n\s+[0-9a-f]+ `), "the output of perf script: convert perf.data by perf_to_profile (github.com/google/perf_data_converter)"},
 	{regexp.MustCompile(`^# callgrind format|^(version|creator|positions): `), "a file of callgrind: open it in KCachegrind"},
 	{regexp.MustCompile(`^[^\n;]+(;[^\n;]*)* \d+(\.\d+)?\r?\n`), "folded stacks, the input of flamegraph.pl: " + pprofInstead},
 }
@@ -74,7 +75,8 @@ func Foreign(data []byte) string {
 // legacyHeap begins the text of heap profiles by Go with debug=1, gperftools and tcmalloc.
 var legacyHeap = regexp.MustCompile(`^heap(_v2/\d| profile: )`)
 
-// File decodes a profile as Profile does, and a heap profile as text as go tool pprof does.
+// File decodes a profile as Profile does. Heap profiles as text and CPU profiles of gperftools
+// are decoded as by go tool pprof.
 // The error for another known format describes it.
 func File(data []byte, maxBytes int64) (*profile.Profile, error) {
 	p, err := Profile(data, maxBytes)
@@ -87,7 +89,7 @@ func File(data []byte, maxBytes int64) (*profile.Profile, error) {
 			return nil, err
 		}
 	}
-	if legacyHeap.Match(data) && len(data) <= maxText {
+	if len(data) <= maxText && (legacyHeap.Match(data) || bytes.HasPrefix(data, make([]byte, 4))) { // CPU profiles of gperftools
 		if p, legacyErr := legacy(data); legacyErr == nil {
 			return p, nil
 		}

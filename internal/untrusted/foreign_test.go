@@ -6,6 +6,7 @@ package untrusted_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"runtime/pprof"
 	"strings"
@@ -56,6 +57,7 @@ func TestFileForeign(t *testing.T) {
 		"JSON":                          []byte(`[1, 2]`),
 		"without debug=":                text(t, "goroutine"),
 		"fetch the profile without":     []byte("--- mutex:\ncycles/second=2000000000\nsampling period=1\n1 2 @ 0x1\n"),
+		"perf script":                   []byte("python3  1234  5.678901:     250000 cpu-clock:pppH: \n\tffffffff81  sym ([kernel])\n"),
 		"callgrind":                     []byte("version: 1\ncreator: callgrind\n"),
 		"folded stacks":                 []byte("main;work;hash 12\nmain;idle 3\n"),
 		"an HTML page":                  []byte("<!DOCTYPE html><title>Log in</title>"),
@@ -84,6 +86,13 @@ func TestFileLegacyHeap(t *testing.T) {
 	}
 	if got, err := untrusted.File(heap, 1<<20); err != nil || got.String() != want.String() {
 		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	cpu := binary.LittleEndian.AppendUint64(nil, 0)
+	for _, word := range []uint64{3, 0, 10000, 0, 5, 1, 0x401000, 0, 1, 0} { // header, one sample of one frame, trailer
+		cpu = binary.LittleEndian.AppendUint64(cpu, word)
+	}
+	if got, err := untrusted.File(cpu, 1<<20); err != nil || len(got.Sample) != 1 || got.Sample[0].Value[0] != 5 {
+		t.Errorf("a CPU profile of gperftools: got %v, %v", got, err)
 	}
 	large := append(heap, bytes.Repeat([]byte("#\n"), 4<<20)...)
 	if _, err := untrusted.File(large, 1<<30); err == nil || !strings.Contains(err.Error(), "without debug=") {

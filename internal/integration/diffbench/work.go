@@ -60,7 +60,7 @@ func (j job) do(ctx context.Context) (err error) {
 					left -= shares[kind]
 				}
 				// A few requests are much larger than most: samples come in clusters.
-				size := 40 * min(math.Exp(w.random.NormFloat64()*(0.3+0.1*float64(kind))), 12)
+				size := 120 * min(math.Exp(w.random.NormFloat64()*(0.3+0.1*float64(kind))), 12)
 				_, span := tracer.Start(ctx, "kind "+strconv.Itoa(kind))
 				for k, step := range steps[4*kind : 4*kind+4] {
 					n := size

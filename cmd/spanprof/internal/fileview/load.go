@@ -14,6 +14,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/columns"
@@ -66,21 +68,21 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	for _, set := range sets {
 		seen := source.Seen{}
 		for _, src := range set.Sources {
-			err := src.Read(ctx, nil, unreadable, func(profile *source.Profile) error {
-				if seen.Again(profile) {
-					skip(fmt.Errorf("%s: %w", profile.Name, source.ErrSeen))
+			err := src.Read(ctx, nil, unreadable, func(from *source.Profile) error {
+				if seen.Again(from) {
+					skip(fmt.Errorf("%s: %w", from.Name, source.ErrSeen))
 					return nil
 				}
 				read++
-				shown, err := p.prepare(set, profile)
+				shown, err := p.prepare(set, from)
 				if err != nil {
-					unreadable(fmt.Errorf("%s: %w", profile.Name, err))
+					unreadable(fmt.Errorf("%s: %w", from.Name, err))
 				}
 				if shown == nil {
 					return ctx.Err()
 				}
 				if err := s.Export(ctx, shown); err != nil {
-					skip(fmt.Errorf("%s: %w", profile.Name, err)) // The store counts it.
+					skip(fmt.Errorf("%s: %w", from.Name, err)) // The store counts it.
 				}
 				// The next profile has room: the store evicts the oldest ones for it.
 				untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
@@ -139,8 +141,30 @@ func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error)
 			}
 		}
 	}
-	w := exporter.Window{Kind: from.Kind(), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
+	w := exporter.Window{Kind: kindOf(from.Kind(), parsed), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
 	return exporter.NewParsedProfile(w, parsed), nil
+}
+
+// kindOf returns the kind of a profile. The page has a link for each main type of a kind. So a
+// profile that lacks the column of one has the name of its own column: a heap profile of
+// Node.js, for example, has no allocations.
+func kindOf(kind exporter.Kind, p *profile.Profile) exporter.Kind {
+	own, lacks := p.SampleType[len(p.SampleType)-1].Type, false
+	for _, t := range flameql.Types {
+		if t.Kind != kind || t.Minor || t.SampleType == "" {
+			continue
+		}
+		if columns.Index(p, t.SampleType) >= 0 {
+			own = t.SampleType
+		} else {
+			lacks = true
+		}
+	}
+	if !lacks {
+		return kind
+	}
+	p.DefaultSampleType = own
+	return exporter.Kind(columns.Other + own)
 }
 
 // absolute makes values positive, and returns whether the sample became more or less.

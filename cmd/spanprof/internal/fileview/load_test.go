@@ -240,13 +240,14 @@ func column(name, unit string, values ...int64) *profile.Profile {
 
 // The page shows the columns of other tools, and sums of several units.
 func TestColumns(t *testing.T) {
-	p, skipped, err := load(t, column("CPU", "ms", 70), column("cpu", "nanoseconds", 1e7), column("time", "us", 3e6), column("lock_time", "ms", 2), column("threadcreate", "count", 4), column("cache-misses", "count", 5))
+	p, skipped, err := load(t, column("CPU", "ms", 70), column("cpu", "nanoseconds", 1e7), column("time", "us", 3e6), column("lock_time", "ms", 2), column("threadcreate", "count", 4), column("cache-misses", "count", 5), column("space", "KB", 2), column("lock_count", "count", 6))
 	if err != nil || len(skipped) > 0 || len(p.Notes()) > 0 {
 		t.Fatalf("%v, skipped %q, notes %q", err, skipped, p.Notes())
 	}
 	for query, want := range map[string]string{
 		".cpu": "CPU time 80.0 ms", ".wall": "wall time 3.00 s", ".contention_duration": "time waited for mutexes or channels 2.00 ms",
 		".threadcreate": "threads created 4", ".other_cache_misses": "cache_misses 5",
+		".other_inuse_space": "inuse_space 2.00 KiB", ".other_contentions": "contentions 6",
 	} {
 		if text := get(t, p, "/?query="+query+"&format=text"); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", query, want, text)
@@ -268,7 +269,7 @@ func TestColumnsOfOneFile(t *testing.T) {
 	if err != nil || p.Profiles != 3 {
 		t.Fatalf("%d profiles, %v", p.Profiles, err)
 	}
-	for query, want := range map[string]string{`.cpu{set="before"}`: "CPU time 2.00 s", `.alloc_space{set="before"}`: "heap allocated 200 B", `.cpu{set="after"}`: "CPU time 2.00 s"} {
+	for query, want := range map[string]string{`.cpu{set="before"}`: "CPU time 2.00 s", `.other_alloc_space{set="before"}`: "alloc_space 200 B", `.cpu{set="after"}`: "CPU time 2.00 s"} {
 		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", query, want, text)
 		}
