@@ -10,6 +10,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
@@ -70,10 +71,10 @@ func Running() []Root {
 	}
 	all := make([]Root, 0, len(roots))
 	for _, r := range roots {
-		slices.SortStableFunc(r.Stacks, func(a, b Stack) int { return b.Goroutines - a.Goroutines })
+		sorting.Stable(r.Stacks, func(a, b Stack) int { return b.Goroutines - a.Goroutines })
 		all = append(all, *r)
 	}
-	slices.SortFunc(all, func(a, b Root) int {
+	sorting.Func(all, func(a, b Root) int {
 		if a.Start.IsZero() != b.Start.IsZero() {
 			return b.Start.Compare(a.Start)
 		}

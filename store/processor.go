@@ -6,13 +6,13 @@ package store
 import (
 	"cmp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -90,7 +90,7 @@ func (o *origins) list() []Tracer {
 	for _, t := range o.tracers {
 		list = append(list, *t)
 	}
-	slices.SortFunc(list, func(a, b Tracer) int {
+	sorting.Func(list, func(a, b Tracer) int {
 		return cmp.Or(cmp.Compare(b.Unlabelled, a.Unlabelled), cmp.Compare(b.Roots, a.Roots), cmp.Compare(a.Name, b.Name))
 	})
 	return list

@@ -7,10 +7,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
@@ -126,7 +126,7 @@ func (v *view) Windows() ([]WindowInfo, error) {
 			Samples: w.Samples, Bytes: w.Bytes, Kernel: w.Kernel, Earlier: process(w.Process),
 		})
 	}
-	slices.SortStableFunc(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
+	sorting.Stable(list, func(a, b WindowInfo) int { return a.Start.Compare(b.Start) })
 	return list, nil
 }
 

@@ -6,7 +6,8 @@ package flame
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"github.com/spanprof/spanprof/internal/sorting"
 )
 
 // DiffRow is what one function takes on both sides of a comparison.
@@ -38,13 +39,13 @@ func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
 			DeltaSelf: shareDelta(r.self, rightTotal, l.self, leftTotal),
 		})
 	}
-	slices.SortFunc(rows, func(a, b DiffRow) int {
+	sorting.Func(rows, func(a, b DiffRow) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(math.Abs(b.DeltaSelf), math.Abs(a.DeltaSelf)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	if omitted = len(rows) - n; omitted > 0 {
 		rows = rows[:n]
 	}
-	slices.SortStableFunc(rows, func(a, b DiffRow) int { return cmp.Compare(rank(b), rank(a)) })
+	sorting.Stable(rows, func(a, b DiffRow) int { return cmp.Compare(rank(b), rank(a)) })
 	return rows, max(0, omitted)
 }
 

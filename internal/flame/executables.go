@@ -5,9 +5,10 @@ package flame
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/sorting"
 )
 
 // Executable is what the code of an executable or library takes.
@@ -82,7 +83,7 @@ func (e *executables) sorted() []Executable {
 	for _, x := range e.list {
 		list = append(list, x.Executable)
 	}
-	slices.SortFunc(list, func(a, b Executable) int {
+	sorting.Func(list, func(a, b Executable) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.File, b.File), cmp.Compare(a.BuildID, b.BuildID))
 	})
 	return list

@@ -10,6 +10,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -69,7 +70,7 @@ func (s *Summary) Types() []TypeTotal {
 			list = append(list, TypeTotal{typ, self})
 		}
 	}
-	slices.SortFunc(list, func(a, b TypeTotal) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Type, b.Type)) })
+	sorting.Func(list, func(a, b TypeTotal) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Type, b.Type)) })
 	return list
 }
 

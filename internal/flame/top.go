@@ -5,7 +5,8 @@ package flame
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/spanprof/spanprof/internal/sorting"
 )
 
 // Function is what one function takes: Self by itself, Total with what it called.
@@ -88,7 +89,7 @@ func (t *top) list(fns *Functions) []Function {
 		fn := &fns.list[i]
 		list = append(list, Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total, Lines: lines[i]})
 	}
-	slices.SortFunc(list, func(a, b Function) int {
+	sorting.Func(list, func(a, b Function) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	return list
@@ -105,7 +106,7 @@ func (t *top) linesOf(fns *Functions) [][]int64 {
 	}
 	flat := make([][]int64, len(triples))
 	for i, lines := range triples {
-		slices.SortFunc(lines, func(a, b [3]int64) int {
+		sorting.Func(lines, func(a, b [3]int64) int {
 			return cmp.Or(cmp.Compare(b[1], a[1]), cmp.Compare(b[2], a[2]), cmp.Compare(a[0], b[0]))
 		})
 		flat[i] = make([]int64, 0, 3*len(lines))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -153,6 +154,6 @@ func Run(f *Facts) (findings []Finding, number int) {
 		fmt.Sprintf("The store has space for %s: of %d received, %d were evicted.", count(s.Windows, "window"), s.WindowsReceived, s.WindowsEvicted),
 		"Raise WithMaxBytes; profiles use three quarters of it.")
 
-	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(b.Severity, a.Severity) })
+	sorting.Stable(findings, func(a, b Finding) int { return strings.Compare(b.Severity, a.Severity) })
 	return findings, number
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
+	"github.com/spanprof/spanprof/internal/sorting"
 )
 
 // WithDirectory writes to a directory from then on, and restores what earlier processes left
@@ -157,7 +158,7 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 		}
 	}
 	for _, list := range [][]savedDir{segments, kept} {
-		slices.SortFunc(list, func(a, b savedDir) int {
+		sorting.Func(list, func(a, b savedDir) int {
 			return cmp.Or(cmp.Compare(a.process.Started, b.process.Started), cmp.Compare(a.path, b.path))
 		})
 	}
@@ -236,7 +237,7 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 	}
 	limit := d.maxBytes / keptShare
 	spans := slices.Clone(s.spans.list)
-	slices.SortStableFunc(spans, func(a, b record) int { return cmp.Compare(b.duration, a.duration) })
+	sorting.Stable(spans, func(a, b record) int { return cmp.Compare(b.duration, a.duration) })
 	var records []savedRecord
 	for {
 		records = nil

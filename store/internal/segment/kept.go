@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -203,7 +204,7 @@ func (k *keeper) ranks() (places []nameRanks) {
 		}
 		places = append(places, p)
 	}
-	slices.SortFunc(places, func(a, b nameRanks) int {
+	sorting.Func(places, func(a, b nameRanks) int {
 		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
 	})
 	return places

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/looks"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
@@ -236,7 +237,7 @@ func (v *View) Kinds(ctx context.Context, q *Query) (totals []KindTotal, err err
 		totals[at].Samples += samples
 		totals[at].Windows++
 	}
-	slices.SortFunc(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
+	sorting.Func(totals, func(a, b KindTotal) int { return cmp.Compare(a.Kind, b.Kind) })
 	return totals, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -151,7 +152,7 @@ func (v *View) Children(spans []Span) map[ident.Key][]Ended {
 		}
 	}
 	for _, list := range children {
-		slices.SortFunc(list, func(a, b Ended) int { return cmp.Compare(a.Start, b.Start) })
+		sorting.Func(list, func(a, b Ended) int { return cmp.Compare(a.Start, b.Start) })
 	}
 	return children
 }

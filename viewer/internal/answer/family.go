@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
@@ -263,7 +263,7 @@ func (a *Profile) setWall(sel *store.Samples) {
 		}
 		a.Waits = append(a.Waits, w)
 	}
-	slices.SortStableFunc(a.Waits, func(x, y Wait) int { return cmp.Compare(y.Ns, x.Ns) })
+	sorting.Stable(a.Waits, func(x, y Wait) int { return cmp.Compare(y.Ns, x.Ns) })
 }
 
 // setUnwatched answers what wall time may be missing: of a span, or of what has none.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
@@ -135,7 +136,7 @@ func (m measured) divide() *Answer {
 	} else if rest := m.Duration - sum; m.Complete && float64(rest) > 2*math.Sqrt(variance) && rest*200 > m.Duration {
 		bar = append(bar, State{State: m.Rest, Ns: rest})
 	}
-	slices.SortStableFunc(bar, func(x, y State) int { return cmp.Compare(y.Ns, x.Ns) })
+	sorting.Stable(bar, func(x, y State) int { return cmp.Compare(y.Ns, x.Ns) })
 	a.States = append(a.States, bar...)
 	return a
 }

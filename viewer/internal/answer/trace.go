@@ -14,6 +14,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/sums"
@@ -126,7 +127,7 @@ func (r *Reader) trace(span store.Span) []store.Span {
 		return nil
 	}
 	all := r.spans(store.SpanQuery{TraceID: span.TraceID, Running: true})
-	slices.SortStableFunc(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
+	sorting.Stable(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
 	return all
 }
 

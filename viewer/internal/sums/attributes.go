@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -33,7 +34,7 @@ func AttributeKeys(spans []store.Span) []AttributeKey {
 	for key, n := range counts {
 		keys = append(keys, AttributeKey{key, n})
 	}
-	slices.SortFunc(keys, func(a, b AttributeKey) int {
+	sorting.Func(keys, func(a, b AttributeKey) int {
 		return cmp.Or(cmp.Compare(b.Spans, a.Spans), strings.Compare(a.Key, b.Key))
 	})
 	return keys
@@ -87,7 +88,7 @@ func AttributeTotals(spans []store.Span, key string) []AttributeTotal {
 	for _, t := range totals {
 		list = append(list, *t)
 	}
-	slices.SortFunc(list, func(a, b AttributeTotal) int {
+	sorting.Func(list, func(a, b AttributeTotal) int {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), strings.Compare(a.Value, b.Value))
 	})
 	return list

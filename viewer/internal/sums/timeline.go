@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/sorting"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -51,7 +52,7 @@ func NewTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline 
 			t.Buckets = append(t.Buckets, Bucket{Start: s.Start, DurationNs: a.Step.Nanoseconds()})
 		}
 	}
-	slices.SortFunc(t.Buckets, func(a, b Bucket) int {
+	sorting.Func(t.Buckets, func(a, b Bucket) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(b.DurationNs, a.DurationNs))
 	})
 	t.Buckets = slices.CompactFunc(t.Buckets, func(a, b Bucket) bool { return a.Start.Equal(b.Start) })
@@ -95,7 +96,7 @@ func topNames(a *store.Samples, n int) []string {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
+	sorting.Func(names, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
 	return names[:min(n, len(names))]
 }
 

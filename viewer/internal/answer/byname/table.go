@@ -7,7 +7,8 @@ package byname
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/spanprof/spanprof/internal/sorting"
 )
 
 // Table has the sums of spans by name.
@@ -122,7 +123,7 @@ func (t *Table) Arrange(sort string, ascending bool, limit int) {
 	if ascending {
 		t.Order = "asc"
 	}
-	slices.SortFunc(t.Names, func(a, b Name) int {
+	sorting.Func(t.Names, func(a, b Name) int {
 		by := cmp.Compare(b.value(sort), a.value(sort))
 		if sort == "name" {
 			by = -cmp.Compare(a.Name, b.Name)
