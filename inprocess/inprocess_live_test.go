@@ -222,7 +222,7 @@ func TestKinds(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody)
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, r)
-	for _, want := range []string{"wall rounds: ", "CPU profiles stopped by others: 0", "CPU samples dropped: 0", "store: waiting: "} {
+	for _, want := range []string{"wall rounds: ", "CPU profiles of others, and stops by others: 0", "store: waiting: "} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
 		}

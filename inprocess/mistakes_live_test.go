@@ -368,7 +368,7 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "the kind block without a rate", id: "block-without-rate",
+		what: "the kind block without a rate", id: "block-without-rate", wrong: true,
 		run: func(p *program) {
 			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindBlock)))
 			for range 3 {

@@ -86,7 +86,7 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
 		"Use inprocess.WithProfilerOptions(profiler.WithMutexFraction(100)), or call runtime.SetMutexProfileFraction.")
-	check("block-without-rate", Note, never, p.Windows >= 6 && measures(exporter.KindBlock) && f.BlockEvents == 0,
+	check("block-without-rate", Wrong, never, p.Windows >= 6 && measures(exporter.KindBlock) && f.BlockEvents == 0,
 		fmt.Sprintf("Block profiles are empty: the runtime has counted 0 blocking events in %s. Probably no block rate is set.", count(p.Windows, "window")),
 		"Use inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6)), one event per millisecond of blocking, or call runtime.SetBlockProfileRate.")
 	check("wall-over-budget", Wrong, p.Wall.Rounds == 0, measures(exporter.KindWall) && rounds >= 20 && p.Wall.RoundsSkipped >= rounds*9/10,

@@ -118,7 +118,7 @@ func TestFindings(t *testing.T) {
 		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
 		"no CPU":                    {func(f *selfcheck.Facts) { f.Profiler.Kinds = f.Profiler.Kinds[1:] }, "cpu-not-measured"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
-		"block":                     {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 6 }, "block-without-rate"},
+		"block":                     {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 6 }, "!block-without-rate"},
 		"block, not for long":       {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 5 }, ""},
 		"wall never":                {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{RoundsSkipped: 20} }, "!!wall-over-budget"},
 		"wall now and then":         {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{Rounds: 10, RoundsSkipped: 90} }, "!wall-over-budget"},
