@@ -119,7 +119,7 @@ const newestErrors = len(slowest{}) - 1
 func (s *slowest) enter(list int, r ranked) {
 	of := &s[list]
 	for i := range of {
-		if r.value >= of[i].value { // of equal ones the newest
+		if r.value > of[i].value { // of equal ones the oldest, as in rankings
 			of[i], r = r, of[i]
 		}
 	}
