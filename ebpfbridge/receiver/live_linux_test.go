@@ -22,7 +22,6 @@ import (
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -171,8 +170,11 @@ func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	d := m.GetDictionary()
 	return slices.ContainsFunc(d.GetAttributeTable(), func(a *profilespb.KeyValueAndUnit) bool {
 		texts := d.GetStringTable()
-		v, _ := a.GetValue().GetValue().(*commonpb.AnyValue_StringValueStrindex)
-		return texts[a.GetKeyStrindex()] == attribution.LabelPrefix+labelkey.SpanName && v != nil && texts[v.StringValueStrindex] == warmUp
+		value := a.GetValue().GetStringValue()
+		if i := a.GetValue().GetStringValueStrindex(); i > 0 {
+			value = texts[i]
+		}
+		return texts[a.GetKeyStrindex()] == attribution.LabelPrefix+labelkey.SpanName && value == warmUp
 	})
 }
 

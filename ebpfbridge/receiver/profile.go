@@ -38,7 +38,8 @@ func (r *Receiver) hostProfile(p decode.Profile, of process, connection string, 
 	switch {
 	case p.Sample == *types[0] && p.Period == *period && p.Every > 0:
 	case p.Sample == offCPU:
-		kind, types, period, p.Every = exporter.KindOffCPU, []*profile.ValueType{{Type: "waits", Unit: "count"}, &offCPU}, &offCPU, 0
+		waits, column := offCPU, offCPU
+		kind, types, period, p.Every = exporter.KindOffCPU, []*profile.ValueType{{Type: "waits", Unit: "count"}, &column}, &waits, 0
 	default:
 		counted.Other++
 		return nil, nil
@@ -152,6 +153,9 @@ func (b *builder) add(rec record, p placed, of map[string]string) {
 	}
 	s.Value[0] += int64(len(p.at))
 	s.Value[1] += int64(len(p.at)) * b.every
+	if b.every > 0 {
+		return // CPU time is the number of samples times the period
+	}
 	for _, v := range p.values {
 		s.Value[1] += v
 	}

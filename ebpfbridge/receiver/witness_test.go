@@ -311,6 +311,12 @@ func TestOffCPU(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || status.Other != 0 {
 		t.Errorf("%+v, (-want +got):\n%s", status, diff)
 	}
+	// Values of CPU time are no agent's.
+	p.SampleType, p.PeriodType, p.Period = &profilespb.ValueType{TypeStrindex: m.text("samples"), UnitStrindex: m.text("count")}, &profilespb.ValueType{TypeStrindex: m.text("cpu"), UnitStrindex: m.text("nanoseconds")}, 10
+	if got, _ := take(t, []message{m}); len(got) != 2 || !strings.HasPrefix(got[0], "2 frames, [1 10]") {
+		t.Errorf("got %q, want the number times the period", got)
+	}
+	p.SampleType, p.PeriodType, p.Period = &profilespb.ValueType{TypeStrindex: m.text("off_cpu"), UnitStrindex: m.text("nanoseconds")}, nil, 0
 	// Hostview merges profiles.
 	h, exported := newReceiver(t)
 	if err := h.take(t.Context(), "", m.ExportProfilesServiceRequest); err != nil {
