@@ -27,21 +27,44 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
+// packages are the directories of the packages that documents name.
+var packages = map[string]string{
+	"spanprof": ".", "inprocess": "inprocess", "profiler": "profiler", "profhttp": "profhttp", "store": "store", "viewer": "viewer",
+	"exporter": "exporter", "pyroscope": "exporter/pyroscope", "otlp": "exporter/otlp", "otlpgrpc": "exporter/otlp/otlpgrpc",
+	"meter": "exporter/meter", "exectrace": "exectrace", "receiver": "ebpfbridge/receiver", "spanproftest": "spanproftest",
+}
+
+var qualified = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)`)
+
+// Each name of a package that a document has in code exists.
+func TestNamesInDocuments(t *testing.T) {
+	names := make(map[string]string)
+	for name, dir := range packages {
+		names[name] = strings.Join(publicNames(t, dir), "\n")
+	}
+	checked := 0
+	eachDocument(t, func(path, text string) {
+		for _, q := range qualified.FindAllStringSubmatch(text, -1) {
+			known, ok := names[q[1]]
+			if !ok {
+				continue
+			}
+			checked++
+			if !regexp.MustCompile(`\b` + q[2] + `\b`).MatchString(known) {
+				t.Errorf("%s: %s does not exist", path, q[0])
+			}
+		}
+	})
+	if checked < 50 {
+		t.Errorf("only %d names were found", checked)
+	}
+}
+
 // Each link of a document to a file, and to a heading in it, leads somewhere.
 func TestDocuments(t *testing.T) {
 	checked := 0
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
-			return fs.SkipDir
-		}
-		if err != nil || !strings.HasSuffix(path, ".md") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, link := range links.FindAllStringSubmatch(string(text), -1) {
+	eachDocument(t, func(path, text string) {
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}
@@ -51,22 +74,37 @@ func TestDocuments(t *testing.T) {
 			if file != "" {
 				target = filepath.Join(filepath.Dir(path), file)
 			}
-			content, err := os.ReadFile(target)
-			if info, stat := os.Stat(target); stat == nil && info.IsDir() {
+			if info, err := os.Stat(target); err == nil && info.IsDir() {
 				continue
 			}
+			content, err := os.ReadFile(target)
 			if err != nil {
 				t.Errorf("%s: %s: %v", path, link[1], err)
 			} else if fragment != "" && !anchors(string(content))[fragment] {
 				t.Errorf("%s: %s: no heading has this fragment", path, link[1])
 			}
 		}
-		return nil
+	})
+	if checked < 40 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// eachDocument calls f with each Markdown file.
+func eachDocument(t *testing.T, f func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, ".md") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		f(path, string(text))
+		return err
 	})
 	if err != nil {
 		t.Error(err)
-	}
-	if checked < 40 {
-		t.Errorf("only %d links were found", checked)
 	}
 }

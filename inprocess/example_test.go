@@ -23,7 +23,7 @@ func ExampleStart() {
 
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
 	otel.SetTracerProvider(tp)
-	p, err := inprocess.Start(tp) // CPU and heap, kept in memory
+	p, err := inprocess.Start(tp) // CPU, heap and wall, kept in memory
 	if err != nil {
 		log.Print(err)
 		return
