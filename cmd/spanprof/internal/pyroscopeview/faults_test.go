@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/queriertest"
 )
 
-// answers is a server that says the same to every question.
+// answers is a server that sends the same answer to every request.
 func answers(status int, contentType, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)

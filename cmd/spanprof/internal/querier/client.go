@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package querier asks a Pyroscope server by querier.v1.QuerierService, in the unary form
-// of the Connect protocol.
+// Package querier is a client of a Pyroscope server's querier.v1.QuerierService, in the
+// unary form of the Connect protocol.
 package querier
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxCalls = 8
 )
 
-// Client asks one server. It is safe for concurrent use.
+// Client queries one server. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
 	// name is the address as it was given, without a slash at its end, base the one of HTTP.
@@ -44,10 +44,9 @@ type Client struct {
 	slots      chan struct{}
 }
 
-// New returns a client of the server at an address that begins with http:// or https://,
-// or with pyroscope+ before these. getenv has the credentials, see package credential. An
-// answer may have maxBytes once it is unpacked; remedy says in an error what to do about a
-// larger one.
+// New returns a client of the server at an address. The address begins with http:// or
+// https://, or with pyroscope+ before these. getenv has the credentials, see package credential. An
+// unpacked answer may have maxBytes. The error for a larger answer ends with remedy.
 func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy string) (*Client, error) {
 	header, err := credential.Header(getenv)
 	if err != nil {
@@ -77,11 +76,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 type Error struct {
 	// Server is its address, Method what it was asked.
 	Server, Method string
-	// Code is that of the Connect protocol, "" where a proxy answers.
+	// Code is the error code of the Connect protocol, "" where a proxy answers.
 	Code string
-	// Status is that of HTTP, such as "404 Not Found".
+	// Status is the HTTP status, such as "404 Not Found".
 	Status string
-	// Text is what the server says, without credentials.
+	// Text is the server's text, without credentials.
 	Text string
 }
 
@@ -151,8 +150,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		// net/http quotes a header that it cannot read, and a server may repeat there
-		// what it was told.
+		// net/http quotes a header that it cannot read, and a server may repeat the
+		// request there.
 		if text := c.redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
 			err = errors.New(text)
 		}
