@@ -7,8 +7,8 @@ import "errors"
 
 var (
 	// ErrUnsupported is returned by Publish where there is no process context:
-	// on systems other than Linux, and where the kernel lets the process neither
-	// create a memfd nor name memory.
+	// on systems other than Linux, and where the kernel lets the process do
+	// neither of two things: create a memfd, name memory.
 	ErrUnsupported = errors.New("process context not supported")
 
 	// ErrPublished is returned by Publish if the process has a context already,

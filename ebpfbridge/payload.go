@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// schemaVersion tells agents where the ids of the running span are.
+// schemaVersion declares to agents where the ids of the running span are.
 var schemaVersion = attribute.String("threadlocal.schema_version", "go_pprof_labels_v1")
 
 // encode returns the ProcessContext message of OTEP 4719. It is written by hand, so that
-// a service which publishes needs none of the OTLP modules:
+// a service which publishes does not need the OTLP modules:
 //
 //	message ProcessContext {
 //		Resource resource = 1;
@@ -56,7 +56,7 @@ func keyValue(kv attribute.KeyValue) []byte {
 	return appendBytes(appendText(nil, 1, string(kv.Key)), 2, anyValue(kv.Value))
 }
 
-// The fields of message AnyValue, of which one is set.
+// The fields of message AnyValue. Exactly one is set.
 const (
 	stringField = 1
 	boolField   = 2

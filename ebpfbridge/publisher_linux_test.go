@@ -230,7 +230,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// TestMapping checks what the kernel knows of the memory.
+// TestMapping checks the kernel's flags of the memory.
 func TestMapping(t *testing.T) {
 	publish(t, service("shop"))
 	smaps, err := os.ReadFile("/proc/self/smaps")

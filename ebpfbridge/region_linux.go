@@ -82,8 +82,8 @@ func mapMemfd(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// publish replaces the content and tells agents of it. It fails only where they
-// cannot find the memory.
+// publish replaces the content and notifies agents. It fails only where they cannot
+// find the memory.
 func (r *region) publish(payload []byte) error {
 	r.write(payload)
 	// The name comes last: agents that watch prctl read the memory at once. On a
@@ -129,8 +129,8 @@ func (r *region) close() error {
 	return nil
 }
 
-// foreignContext returns the name of a context that is in the process's memory, or
-// "" if there is none or the process cannot see its memory.
+// foreignContext returns the name of a context in the process's memory. It is "" if
+// there is none or the process cannot see its memory.
 func foreignContext() string {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 // appVariable makes the test binary a program that subscribes to a socket.
 const appVariable = "SPANPROF_TEST_APP"
 
-// workVariable says what the program works: "hash" or "sum"; nothing if it is not set.
+// workVariable names the work of the program: "hash" or "sum"; no work if it is not set.
 const workVariable = "SPANPROF_TEST_WORK"
 
-// appResult is what the program says it got.
+// appResult is the program's report of what it received.
 type appResult struct {
-	PID       int   // as the program knows it
+	PID       int   // os.Getpid of the program
 	Samples   int64 // all that it got
 	Mine      int64 // those with the function of its work
 	Others    int64 // those with the function of the other program's work
