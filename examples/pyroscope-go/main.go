@@ -32,8 +32,8 @@ func main() {
 	ctx, stop = context.WithTimeout(ctx, *duration)
 	defer stop()
 
-	// As it was. This is the one profiler of the process: none of ours beside it.
-	// Without a Logger it says nothing of pushes that fail.
+	// Unchanged. This is the only profiler of the process: start no other beside it.
+	// Without a Logger it reports no failed pushes.
 	push, err := pyroscope.Start(pyroscope.Config{ApplicationName: "shop", ServerAddress: *server, Logger: pyroscope.StandardLogger})
 	check(err)
 

@@ -120,8 +120,7 @@ func status(code int, body string, header ...string) answerFunc {
 	}
 }
 
-// newProfile returns a CPU profile that ends now. Its number is that of its
-// samples.
+// newProfile returns a CPU profile that ends now. Its number is the number of its samples.
 func newProfile(number int64) *exporter.Profile {
 	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
 	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f, Line: 7}}}
@@ -150,7 +149,7 @@ func newProfile(number int64) *exporter.Profile {
 	}, p)
 }
 
-// numbers returns those of the profiles.
+// numbers returns the numbers of the profiles.
 func numbers(messages []*collectorpb.ExportProfilesServiceRequest) []int64 {
 	var n []int64
 	for _, m := range messages {

@@ -88,7 +88,7 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 		}
 		valued, counted = valued || timestamps > 0 && values > 0, counted || timestamps > 0 && values == 0
 		for _, at := range s.GetTimestampsUnixNano() {
-			// A profile without a length says nothing about its time.
+			// A profile without a length has no time range.
 			if end > start && (at < start || at >= end) {
 				c.failf("%s: a timestamp is %d, the profile lasts from %d to %d", name, at, start, end)
 				break
