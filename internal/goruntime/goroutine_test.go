@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Goroutines that are there at the same time have different numbers, which stay the same
+// Goroutines that exist at the same time have different numbers. The numbers stay the same
 // on other threads and when the stack moves.
 func TestGoroutine(t *testing.T) {
 	const goroutines = 1000

@@ -13,5 +13,5 @@ import (
 var ErrPublic = errors.New("built with the tag spanprof_public")
 
 // Unknown returns nil where the runtime is as this package expects it, whatever its
-// version, and otherwise an error that says what is different.
+// version. Otherwise its error describes the difference.
 var Unknown = sync.OnceValue(verify)

@@ -48,9 +48,8 @@ func verifyLayout(made any) error {
 	return nil
 }
 
-// sameLayout reports whether two types of strings, slices and structs are made of
-// the same parts, whatever the names of types and fields. It does not look into
-// others.
+// sameLayout reports whether two types of strings, slices and structs consist of the same
+// parts. Names of types and fields do not count. It does not look into other types.
 func sameLayout(a, b reflect.Type) bool {
 	// A struct of one field lies in memory as the field does.
 	for a.Kind() == reflect.Struct && a.NumField() == 1 {
