@@ -126,7 +126,7 @@ func unsampled(c *Case) {
 	root.End()
 	c.bare("after root")
 
-	// A sampled span whose child is dropped goes on in it.
+	// A sampled span continues in a child that is dropped.
 	s = c.newSDK(sdktrace.WithSampler(dropNamed{"dropped", sdktrace.Drop}))
 	ctx, kept := s.tracer.Start(context.Background(), "kept")
 	_, dropped := s.tracer.Start(ctx, "dropped")

@@ -17,8 +17,8 @@ import (
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// A connection of HTTP/2 that has become silent is replaced by another within a
-// minute, and one that is only idle is not.
+// A connection of HTTP/2 that has become silent is replaced within a minute. One that is
+// only idle is kept.
 func TestSilentConnection(t *testing.T) {
 	certificates := httptest.NewTLSServer(http.NotFoundHandler())
 	config := &tls.Config{Certificates: certificates.TLS.Certificates, NextProtos: []string{"h2"}}

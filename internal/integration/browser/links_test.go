@@ -50,8 +50,8 @@ func TestLinkOfALogRecord(t *testing.T) {
 }
 
 // TestLinkOfAnExemplar opens the trace that an exemplar names, and from there the flame
-// graph of its local root; the same by both ids of the exemplar, of which the span's is a
-// child's; and the time of a spike, in milliseconds.
+// graph of its local root. Both ids of the exemplar lead there; the span id is a child's.
+// It also opens the time of a spike, in milliseconds.
 func TestLinkOfAnExemplar(t *testing.T) {
 	b := newBrowser(t)
 	page, _ := startExample(t, "metrics")

@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// checked are the Timelines of the recorder, whose answers are kept. The receiver asks one
-// at a time.
+// checked wraps the recorder's Timelines and keeps its answers. The receiver makes one
+// call at a time.
 type checked struct {
 	threads *exectrace.Threads
 	answers []told
@@ -38,7 +38,7 @@ func (c *checked) SpanAt(thread int64, at time.Time) (span string, known bool) {
 
 func (c *checked) ThreadsOf(id string, at time.Time) []int64 { return c.threads.ThreadsOf(id, at) }
 
-// judged compares what was told of threads with what they ran.
+// judged compares the recorder's answers about threads with what they ran.
 type judged struct {
 	Right, Wrong int
 	Unknown      int // the recorder did not know
@@ -65,7 +65,7 @@ func (c *checked) judge(truth []slice) (j judged) {
 	return j
 }
 
-// samples counts those of the workers, by what they were given to a span.
+// samples counts the samples of the workers, by how they were given to a span.
 type samples struct {
 	First, Timeline, Ambiguous int
 	WithoutSpan                int // for sure
@@ -79,7 +79,7 @@ type samples struct {
 type taken struct {
 	samples
 	workers *workers
-	known   map[int]bool // workers of whom a sample was placed by the trace
+	known   map[int]bool // workers with a sample that was placed by the trace
 	n       atomic.Int64
 }
 
