@@ -19,7 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-// crashVar makes the test binary crash in a span, in the way that it names.
+// crashVar makes the test binary crash in a span, in the named way.
 const crashVar = "SPANPROF_TEST_CRASH"
 
 func TestMain(m *testing.M) {

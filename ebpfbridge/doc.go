@@ -4,9 +4,9 @@
 // Package ebpfbridge describes this process to the node's eBPF profiling agent.
 //
 // The agent samples the whole host: kernel, C code and every process. It reads
-// Go's pprof labels, which spanprof sets for spans, by itself. What it cannot
-// read is which service a process belongs to. [Publish] puts the process's
-// Resource where agents look for it, in the process context of OTEP 4719:
+// Go's pprof labels, which spanprof sets for spans, by itself. It cannot read
+// which service a process belongs to. [Publish] puts the process's Resource into
+// the process context of OTEP 4719, where agents find it:
 //
 //	context, err := ebpfbridge.Publish(res)
 //	if err != nil {
@@ -20,19 +20,20 @@
 // reads it without any call into this process.
 //
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
-// bytes and values to 47. A program with many labels of its own should have a [LabelCheck]
-// among its exporters. It reports once if the agent loses labels of spans.
+// bytes and values to 47. A program with many labels of its own should have a
+// [LabelCheck] among its exporters. It reports once if the agent loses labels of
+// spans.
 //
 // # The other direction
 //
-// Package receiver takes what the agent measured and joins it with this process's
-// spans. This package links no gRPC, so that publishing alone stays small.
+// Package receiver joins the agent's samples with this process's spans. This package
+// links no gRPC, so that publishing alone stays small.
 //
 // # Limits
 //
 // There is one process context per process. If another library, such as Datadog's
 // tracer, has published one, Publish returns [ErrPublished] and leaves it alone.
-// Other systems than Linux have no process context.
+// Only Linux has process contexts.
 //
 // # For developers
 //

@@ -46,7 +46,7 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 }
 
 func appendText(b []byte, field protowire.Number, s string) []byte {
-	// Other bytes than UTF-8 would make the whole message unreadable.
+	// Bytes that are not UTF-8 would make the whole message unreadable.
 	b = protowire.AppendTag(b, field, protowire.BytesType)
 	return protowire.AppendString(b, strings.ToValidUTF8(s, "\uFFFD"))
 }
@@ -56,7 +56,7 @@ func keyValue(kv attribute.KeyValue) []byte {
 	return appendBytes(appendText(nil, 1, string(kv.Key)), 2, anyValue(kv.Value))
 }
 
-// The fields of message AnyValue. Exactly one is set.
+// The fields of message AnyValue. At most one is set.
 const (
 	stringField = 1
 	boolField   = 2

@@ -83,9 +83,9 @@ func (m measured) String() string {
 func (m measured) sigma() float64 { return math.Hypot(m.host.sigma(), m.inProcess.sigma()) }
 
 // verdict returns what is missing for a result, or an error where the host's profile and
-// Go's own disagree. What the agent or Go's profiler has lost on a busy machine, by
-// the kernel's count, is no disagreement: then all that is known is that it was lost. Up
-// to 5 sigma they may differ by chance: a longer run has to tell.
+// Go's own disagree. CPU time that the agent or Go's profiler lost on a busy machine, by
+// the kernel's count, is no disagreement. Up to 5 sigma they may differ by chance: a longer
+// run is needed.
 func (m measured) verdict() (missing string, err error) {
 	lost := m.kernel.all - m.host.cpu
 	switch {

@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Wrapper is a wrapper of tracer providers and the way it is set up.
+// Wrapper is a wrapper of tracer providers, with its setup.
 type Wrapper struct {
 	// Wrap wraps a provider so that spans are labelled in the scope below.
 	Wrap func(trace.TracerProvider) trace.TracerProvider
@@ -26,14 +26,14 @@ type Wrapper struct {
 	// roots.
 	AllSpans bool
 	// CannotRead reports that the wrapper cannot read a goroutine's labels.
-	// Rows that need it then hold it to the weaker result that it documents.
+	// Rows that need it then check the weaker, documented result.
 	CannotRead bool
 }
 
-// Run checks one row and returns what does not hold.
+// Run checks one row and returns its failures.
 func (w Wrapper) Run(r Row) error {
 	c := &Case{Wrapper: w}
-	// A row must not see what another left on the goroutine.
+	// A row must not see another row's labels on the goroutine.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -80,7 +80,7 @@ func (s *sdk) ended(name string) sdktrace.ReadOnlySpan {
 	return tracetest.SpanStub{Name: "no span " + name}.Snapshot()
 }
 
-// Labels is what a goroutine or a context carries.
+// Labels is the label set of a goroutine or a context.
 type Labels map[string]string
 
 func (l Labels) String() string {

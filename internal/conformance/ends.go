@@ -83,7 +83,7 @@ func parentEndsFirst(c *Case) {
 }
 
 // rootEndsFirst ends a local root while a child is open on its goroutine. The child ends
-// during the next request, as where a handler forgot it.
+// during the next request, as after a handler that forgot it.
 func rootEndsFirst(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")

@@ -107,7 +107,7 @@ func (p *parser) query() (Query, error) {
 	return q, nil
 }
 
-// idExpressions counts the conditions that have to be tried on every id, or on the
+// idExpressions counts the conditions that must be tried on every id, or on the
 // attributes of every span.
 func idExpressions(matchers []store.Matcher) (n int) {
 	for _, m := range matchers {
@@ -120,8 +120,8 @@ func idExpressions(matchers []store.Matcher) (n int) {
 	return n
 }
 
-// name parses what stands before the braces: app.type, .type, type, app or
-// nothing. Names of applications have dots, so only what follows the last one
+// name parses the text before the braces: app.type, .type, type, app or
+// nothing. Names of applications have dots, so only the text after the last dot
 // is the type.
 func (p *parser) name(end int) (Query, error) {
 	name := strings.TrimRight(p.text[:end], spaces)
@@ -199,7 +199,7 @@ func (p *parser) matcher() (store.Matcher, error) {
 	return m, nil
 }
 
-// label takes any text that cannot be mistaken for what follows it: the keys
+// label accepts any text that is distinct from the text after it: the keys
 // of pprof labels are not limited to identifiers.
 func (p *parser) label() string {
 	n := strings.IndexAny(p.text[p.pos:], "=!~,{}\"`"+spaces)

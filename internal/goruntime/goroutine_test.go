@@ -20,7 +20,7 @@ func TestGoroutine(t *testing.T) {
 		all.Go(func() {
 			numbers[i] = Goroutine()
 			first.Done()
-			first.Wait() // all are there
+			first.Wait() // all have started
 			for depth := range 20 {
 				runtime.Gosched()
 				if got := deep(1 << depth % 1000); got != numbers[i] {

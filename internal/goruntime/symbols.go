@@ -3,18 +3,18 @@
 
 package goruntime
 
-// Symbols finds the functions at the addresses of stacks. It remembers them, so
-// that it is bounded by the program's code. It is not safe for concurrent use.
+// Symbols finds the functions at the addresses of stacks. It caches them; the
+// program's code bounds the cache. It is not safe for concurrent use.
 type Symbols struct {
 	seen map[uintptr]symbol
 }
 
-// symbol is what is at an address.
+// symbol describes the code at an address.
 type symbol struct {
 	frames []Frame
 	// entry is the entry of the function that has the code, 0 where it is not Go's.
 	entry uintptr
-	// inlined reports whether the last frame was inlined into what comes next.
+	// inlined reports whether the last frame was inlined into the next address.
 	inlined bool
 }
 

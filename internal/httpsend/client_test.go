@@ -75,7 +75,7 @@ func TestSilentConnection(t *testing.T) {
 	})
 }
 
-// What the program has set for all its connections holds for ours.
+// The program's settings for all its connections apply to ours.
 func TestOwnPings(t *testing.T) {
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLinkOfALogRecord clicks, as it were, on the link of a log record.
+// TestLinkOfALogRecord opens the link of a log record.
 func TestLinkOfALogRecord(t *testing.T) {
 	b := newBrowser(t)
 	page, printed := startExample(t, "logs")
@@ -85,8 +85,8 @@ func TestLinkOfAnExemplar(t *testing.T) {
 	b.check(page)
 }
 
-// TestLinksOfJaeger opens the links that Jaeger's UI makes by ui.js of the attributes of a
-// span: its profile, that beside its baseline, and the difference.
+// TestLinksOfJaeger opens the links that Jaeger's UI makes by ui.js from the attributes of a
+// span: its profile, the comparison with its baseline, and the difference.
 func TestLinksOfJaeger(t *testing.T) {
 	script, err := os.ReadFile("../../../examples/jaeger/ui.js")
 	if err != nil {

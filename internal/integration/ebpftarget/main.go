@@ -10,9 +10,9 @@
 //
 //	ebpftarget -load tight -cpu 10s </dev/null
 //
-// An agent samples no process before it has read the process's files, which takes a busy
-// machine seconds. So whoever starts the target closes its input when the agent has sent
-// samples of spans named "warm-up".
+// An agent samples a process only after it has read the process's files, which takes a busy
+// machine seconds. So close the target's input when the agent has sent samples of spans
+// named "warm-up".
 package main
 
 import (
@@ -34,13 +34,13 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// slice is a time in which one thread ran one span, or none.
+// slice is a time in which one thread ran one span, or no span.
 type slice struct {
 	Thread int    `json:"thread"`
 	Span   string `json:"span,omitempty"` // its id; "" for work of no span
 	Name   string `json:"name,omitempty"`
-	// The span's labels were there from Start to End for sure, and not before
-	// From or after Until. Nanoseconds since 1970.
+	// The span's labels were set at least from Start to End, and at most from From
+	// to Until. Nanoseconds since 1970.
 	From  int64 `json:"from"`
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`

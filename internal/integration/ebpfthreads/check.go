@@ -41,9 +41,9 @@ func (c *checked) ThreadsOf(id string, at time.Time) []int64 { return c.threads.
 // judged compares the recorder's answers about threads with what they ran.
 type judged struct {
 	Right, Wrong int
-	Unknown      int // the recorder did not know
+	Unknown      int // the recorder had no answer
 	Scheduler    int // no span, in the time of one: the thread was without its goroutine
-	Untold       int // the program does not know: between two slices
+	Untold       int // the program has no record: between two slices
 }
 
 func (c *checked) judge(truth []slice) (j judged) {
@@ -70,12 +70,12 @@ type samples struct {
 	First, Timeline, Ambiguous int
 	WithoutSpan                int // for sure
 	Others                     int // on a span of another worker
-	// Early are those not placed before the first of their thread that was: in a pid
-	// namespace of its own a thread is known after three samples.
+	// Early counts ambiguous samples before the first that the trace placed. In a pid
+	// namespace of its own a thread is identified after three samples.
 	Early int
 }
 
-// taken is an Exporter that looks at the samples of the workers.
+// taken is an Exporter that counts the samples of the workers.
 type taken struct {
 	samples
 	workers *workers

@@ -69,7 +69,7 @@ func recording(storage string) (*queriertest.Recording, error) {
 	return r, json.Unmarshal([]byte(*about), r)
 }
 
-// recorded returns the page over a server that answers as one with a storage did.
+// recorded returns the page over a server with the recorded answers of a storage.
 func recorded(t *testing.T, of string) (http.Handler, *queriertest.Recording) {
 	t.Helper()
 	if *record != "" && of != *storage {

@@ -39,7 +39,7 @@ var operators = map[store.MatchOp]string{
 	store.MatchNotRegexp: "!~",
 }
 
-// conditionsOf returns the conditions of matchers. The server selects ids by lists alone.
+// conditionsOf returns the conditions of matchers. The server selects ids only by lists.
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	c := conditions{simple: true}
 	var labels []string
@@ -69,8 +69,7 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
 	if len(c.spans) > 0 && len(c.traces) > 0 {
-		// A span is in one trace. Whether it is in this one, the server cannot be
-		// asked.
+		// The server cannot check that a span is in this trace.
 		v.note("a Pyroscope server cannot be asked for spans of a trace: the condition on trace_id does not count")
 		c.traces = nil
 	}

@@ -42,8 +42,8 @@ func selectionOf(s Selector) selection {
 	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
 }
 
-// stepOf returns a step in seconds. The server cuts it to milliseconds: half of one keeps
-// it from the one before.
+// stepOf returns a step in seconds. The server truncates it to milliseconds: half of one
+// guards against rounding.
 func stepOf(step time.Duration) float64 { return (float64(step.Milliseconds()) + 0.5) / 1000 }
 
 type labelPair struct{ Name, Value string }
@@ -120,8 +120,8 @@ type Point struct {
 }
 
 // SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
-// for all. Spans and Traces of s do not count. With mean, the values of a step are not
-// added up.
+// for all. Spans and Traces of s are ignored. With mean, the values of a step are not
+// summed.
 func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int, mean bool) ([]Points, error) {
 	request := struct {
 		selection
