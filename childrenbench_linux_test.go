@@ -19,11 +19,11 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// BenchmarkChildren starts and ends children, and calls Do, on goroutines that work for one
-// root, and on goroutines that work for a root each: the difference, less that of the SDK,
-// is what goroutines cost each other by what they share of a root's labels. An operation is
-// a batch on each goroutine. Of the batches that no other program has disturbed, undisturbed
-// is the share and call-ns the first quartile of the time of a call.
+// BenchmarkChildren starts and ends children, and calls Do. The goroutines have a common root,
+// or a root each. The difference, less the SDK's own difference, is the cost of sharing a
+// root's labels. An operation is a batch on each goroutine. undisturbed is the share of
+// batches that no other program disturbed. call-ns is the first quartile of the time of a
+// call in these batches.
 func BenchmarkChildren(b *testing.B) {
 	sdk := sdktrace.NewTracerProvider()
 	ours := spanprof.NewTracerProvider(sdk)
@@ -55,8 +55,8 @@ func BenchmarkChildren(b *testing.B) {
 	}
 }
 
-// callTimes returns how long a call takes in each of so many batches on goroutines that begin
-// them together, but for those in which one of them had no processor for a while.
+// callTimes returns the time of a call in each batch; all goroutines begin a batch together.
+// It skips batches in which a goroutine had no processor for a while.
 func callTimes(batches int, tracer trace.Tracer, call func(context.Context, trace.Tracer), goroutines int, own bool) (times []float64) {
 	const calls = 100
 	ctx, root := tracer.Start(context.Background(), "root")
@@ -79,8 +79,8 @@ func callTimes(batches int, tracer trace.Tracer, call func(context.Context, trac
 				defer root.End()
 			}
 			for i := range batches {
-				// One more says that the time of the start is there. To sleep until then,
-				// and to wake, takes as long as a batch.
+				// One more marks the start time as set. To sleep until then, and to wake,
+				// takes as long as a batch.
 				all := int64((i + 1) * (goroutines + 1))
 				if ready.Add(1) == all-1 {
 					starts[i] = time.Now()

@@ -19,7 +19,7 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-// crashVar makes the test binary crash in a span, in the way that it names.
+// crashVar makes the test binary crash in a span, in the named way.
 const crashVar = "SPANPROF_TEST_CRASH"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func crash(how string) {
 	panic(errors.New("oops"))
 }
 
-// A crash in a span says what it says with the SDK alone.
+// A crash in a span has the same header as with the SDK alone.
 func TestCrashHeader(t *testing.T) {
 	for _, what := range []string{"error", "nil", "ended"} {
 		bare, wrapped := crashHeader(t, "bare "+what), crashHeader(t, "wrapped "+what)

@@ -18,7 +18,7 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// What the agent keeps of a goroutine's labels.
+// The agent's limits for a goroutine's labels.
 const (
 	maxLabels     = 10 // the first by key
 	maxLabelKey   = 15 // bytes
@@ -30,10 +30,10 @@ var ErrLabelBudget = errors.New("eBPF agents do not keep all labels")
 
 var _ exporter.Exporter = (*LabelCheck)(nil)
 
-// LabelCheck finds labels that an eBPF agent would lose: it keeps the 10 of a
-// goroutine that come first by key, 15 bytes of a key and 47 of a value. Use it as
-// one of the profiler's exporters. It reads the labels of CPU profiles until it has
-// found something, and reports that as the error of one Export.
+// LabelCheck finds labels that an eBPF agent would lose. The agent keeps the first 10 of
+// a goroutine by key. It cuts keys to 15 bytes and values to 47. Use a LabelCheck as one
+// of the profiler's exporters. It reads the labels of CPU profiles until it finds such
+// labels. It reports them as the error of one Export.
 //
 // Only samples of spans count. The values of spanprof's own labels may be cut: the
 // ids are short, and the receiver restores the names by them.

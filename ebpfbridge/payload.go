@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// schemaVersion tells agents where the ids of the running span are.
+// schemaVersion declares to agents where the ids of the running span are.
 var schemaVersion = attribute.String("threadlocal.schema_version", "go_pprof_labels_v1")
 
 // encode returns the ProcessContext message of OTEP 4719. It is written by hand, so that
-// a service which publishes needs none of the OTLP modules:
+// a service which publishes does not need the OTLP modules:
 //
 //	message ProcessContext {
 //		Resource resource = 1;
@@ -46,7 +46,7 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 }
 
 func appendText(b []byte, field protowire.Number, s string) []byte {
-	// Other bytes than UTF-8 would make the whole message unreadable.
+	// Bytes that are not UTF-8 would make the whole message unreadable.
 	b = protowire.AppendTag(b, field, protowire.BytesType)
 	return protowire.AppendString(b, strings.ToValidUTF8(s, "\uFFFD"))
 }
@@ -56,7 +56,7 @@ func keyValue(kv attribute.KeyValue) []byte {
 	return appendBytes(appendText(nil, 1, string(kv.Key)), 2, anyValue(kv.Value))
 }
 
-// The fields of message AnyValue, of which one is set.
+// The fields of message AnyValue. At most one is set.
 const (
 	stringField = 1
 	boolField   = 2

@@ -181,7 +181,7 @@ func TestForeignContext(t *testing.T) {
 	}
 }
 
-// TestRefused publishes where the kernel refuses what older or hardened ones do.
+// TestRefused publishes where the kernel refuses calls, as older or hardened kernels do.
 func TestRefused(t *testing.T) {
 	for role, want := range map[string]struct{ line, mapping string }{
 		"no memfd": {"published", "[anon:OTEL_CTX]"},
@@ -230,7 +230,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// TestMapping checks what the kernel knows of the memory.
+// TestMapping checks the kernel's flags of the memory.
 func TestMapping(t *testing.T) {
 	publish(t, service("shop"))
 	smaps, err := os.ReadFile("/proc/self/smaps")

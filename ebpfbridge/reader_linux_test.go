@@ -28,7 +28,7 @@ type processContext struct {
 	attributes  map[string]string
 }
 
-// errChanged says that the process changed its context meanwhile.
+// errChanged reports that the process changed its context during the read.
 var errChanged = errors.New("changed while it was read")
 
 // readContext reads the context of a process as an agent does.

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// contextName is by what agents find the memory in /proc/<pid>/maps.
+// contextName is the name by which agents find the memory in /proc/<pid>/maps.
 const contextName = "OTEL_CTX"
 
-// header is what agents read first.
+// header is the first part that agents read.
 type header struct {
 	signature   [8]byte // contextName
 	version     uint32
@@ -34,8 +34,8 @@ type words [(headerSize + MaxPayloadSize) / 8]uint64
 const headerSize = int(unsafe.Sizeof(header{}))
 
 // region is the memory of a context: a header and room for the largest payload,
-// so that a payload that grows needs no other memory. The kernel provides the
-// pages that are written to, and no others.
+// so that a growing payload needs no other memory. The kernel provides only the
+// pages that are written to.
 type region struct {
 	mem     []byte // from mmap: not on Go's heap, and never moved
 	words   *words // the same memory
@@ -82,11 +82,11 @@ func mapMemfd(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// publish replaces the content and tells agents of it. It fails only where they
-// cannot find the memory.
+// publish replaces the content and notifies agents. It fails only where they cannot
+// find the memory.
 func (r *region) publish(payload []byte) error {
 	r.write(payload)
-	// The name comes last: agents that watch prctl read the memory at once. On a
+	// Set the name last: agents that watch prctl read the memory at once. On a
 	// memfd it is not needed, and older kernels refuse it.
 	name := contextName + "\x00"
 	err := unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(r.mem))),
@@ -129,8 +129,8 @@ func (r *region) close() error {
 	return nil
 }
 
-// foreignContext returns the name of a context that is in the process's memory, or
-// "" if there is none or the process cannot see its memory.
+// foreignContext returns the name of a context in the process's memory. It is "" if
+// there is none or the process cannot see its memory.
 func foreignContext() string {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

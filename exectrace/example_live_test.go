@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/inprocess"
 )
 
-// The page shows where the time of slow spans went, exactly, and who held their locks.
+// The page shows exactly where the time of slow spans went, and which goroutines held their locks.
 func ExampleStart() {
 	if err := serve(); err != nil {
 		log.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A span that waits twice at a line for one goroutine, which works for one span and then for
-// another, has a wait for each of them.
+// A span waits twice in one line for a goroutine, which works first for one span and then
+// for another. It has one wait for each of these spans.
 func TestWaitsForSpansOfAGoroutine(t *testing.T) {
 	names := []string{"refresh", "report"}
 	a := analyzed(t, func() {

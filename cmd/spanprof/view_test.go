@@ -97,8 +97,8 @@ func TestViewPyroscopeTooLarge(t *testing.T) {
 	}
 }
 
-// The pages change nothing, and take in nothing: other requests than GET and HEAD are
-// refused, also those of the page itself.
+// The pages change nothing and accept no data: requests other than GET and HEAD are
+// refused, also for the page itself.
 func TestViewReadOnly(t *testing.T) {
 	for _, page := range []string{viewing(t, profilesDir+"cpu0.pprof.gz"), viewing(t, "pyroscope+http://127.0.0.1:1")} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {

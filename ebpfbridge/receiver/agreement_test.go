@@ -24,15 +24,15 @@ func (s seconds) sigma() float64 { return s.cpu / math.Sqrt(float64(max(s.n, 1))
 // kernelTime is CPU time of spans as the kernel counts it, in seconds.
 type kernelTime struct {
 	all float64
-	// silent is that of spans of which the agent has sent no sample, though many spans in
-	// a row should have had some. atEdges is that of the spans before and after such.
+	// silent is the CPU time of spans without an agent sample, where many in a row should
+	// have had some. atEdges is the CPU time of the spans just before and after these.
 	silent, atEdges float64
 }
 
 // silence is the CPU time that an agent cannot miss by chance: 100 samples at 397 a second.
 const silence = 250 * time.Millisecond
 
-// cpu returns the CPU time of the spans of the load by name. times are those of the
+// cpu returns the CPU time of the spans of the load by name. times are the times of the
 // agent's samples, by thread.
 func (t truth) cpu(times map[int64][]int64) map[string]kernelTime {
 	var spans []slice
@@ -68,7 +68,7 @@ func (t truth) cpu(times map[int64][]int64) map[string]kernelTime {
 	return sums
 }
 
-// measured is the CPU time of the spans of one name by the kernel, by the agent's samples
+// measured is the CPU time of the spans of one name: by the kernel, by the agent's samples
 // in the receiver, and by Go's own profiler.
 type measured struct {
 	kernel          kernelTime
@@ -83,9 +83,9 @@ func (m measured) String() string {
 func (m measured) sigma() float64 { return math.Hypot(m.host.sigma(), m.inProcess.sigma()) }
 
 // verdict returns what is missing for a result, or an error where the host's profile and
-// Go's own disagree. What the agent or Go's profiler has lost on a busy machine, by
-// the kernel's count, is no disagreement: then all that is known is that it was lost. Up
-// to 5 sigma they may differ by chance: a longer run has to tell.
+// Go's own disagree. CPU time that the agent or Go's profiler lost on a busy machine, by
+// the kernel's count, is no disagreement. Up to 5 sigma they may differ by chance: a longer
+// run is needed.
 func (m measured) verdict() (missing string, err error) {
 	lost := m.kernel.all - m.host.cpu
 	switch {

@@ -23,21 +23,21 @@ import (
 // appVariable makes the test binary a program that subscribes to a socket.
 const appVariable = "SPANPROF_TEST_APP"
 
-// workVariable says what the program works: "hash" or "sum"; nothing if it is not set.
+// workVariable names the work of the program: "hash" or "sum"; no work if it is not set.
 const workVariable = "SPANPROF_TEST_WORK"
 
-// appResult is what the program says it got.
+// appResult is the program's report of what it received.
 type appResult struct {
-	PID       int   // as the program knows it
-	Samples   int64 // all that it got
-	Mine      int64 // those with the function of its work
-	Others    int64 // those with the function of the other program's work
-	WithSpans int64 // those with a label span_id
+	PID       int   // os.Getpid of the program
+	Samples   int64 // all received samples
+	Mine      int64 // samples with the function of its work
+	Others    int64 // samples with the function of the other program's work
+	WithSpans int64 // samples with a label span_id
 	Kinds     map[exporter.Kind]int
 	Status    Status
 }
 
-// app is an Exporter that looks at what comes.
+// app is an Exporter that counts received samples.
 type app struct {
 	appResult
 	work, other string
@@ -93,8 +93,8 @@ func workOfSum() {
 	}
 }
 
-// runApp subscribes, works, and reads from its input how many samples it has to get.
-// Then it prints what it got.
+// runApp subscribes, works, and reads from its input how many samples it must get.
+// Then it prints its result.
 func runApp(path string) int {
 	a := &app{appResult: appResult{PID: os.Getpid(), Kinds: map[exporter.Kind]int{}}}
 	work := func() { time.Sleep(time.Millisecond) }

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pyroscope-go is a shop that pushes with pyroscope-go already, and gets
-// profiles of its spans.
+// Pyroscope-go is a shop that already pushes with pyroscope-go, and gets profiles of its
+// spans.
 package main
 
 import (
@@ -32,12 +32,12 @@ func main() {
 	ctx, stop = context.WithTimeout(ctx, *duration)
 	defer stop()
 
-	// As it was. This is the one profiler of the process: none of ours beside it.
-	// Without a Logger it says nothing of pushes that fail.
+	// Unchanged. This is the only profiler of the process: start no other beside it.
+	// Without a Logger it reports no failed pushes.
 	push, err := pyroscope.Start(pyroscope.Config{ApplicationName: "shop", ServerAddress: *server, Logger: pyroscope.StandardLogger})
 	check(err)
 
-	// New: the wrapper. ApplicationName and service.name have to be the same.
+	// New: the wrapper. ApplicationName and service.name must be the same.
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)), spanprof.WithAddSpanName(true))
 

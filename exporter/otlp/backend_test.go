@@ -28,9 +28,9 @@ type backend struct {
 	t *testing.T
 
 	mu       sync.Mutex
-	fault    answerFunc      // answers instead, where not nil, until heal
+	fault    answerFunc      // if not nil, answers instead until heal
 	healed   bool            // heal has been called
-	requests []*http.Request // of all, with faults
+	requests []*http.Request // all, also those with faults
 	messages []*collectorpb.ExportProfilesServiceRequest
 }
 
@@ -94,8 +94,8 @@ func (b *backend) receive(r *http.Request) {
 	b.messages = append(b.messages, m)
 }
 
-// received returns how many requests came, with those that met a fault, and the
-// messages that were taken.
+// received returns the number of requests, also of those with a fault, and the accepted
+// messages.
 func (b *backend) received() (requests []*http.Request, messages []*collectorpb.ExportProfilesServiceRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func answer(w http.ResponseWriter, m *collectorpb.ExportProfilesServiceResponse)
 	_, _ = w.Write(body)
 }
 
-// status answers without a look at the request.
+// status answers without reading the request.
 func status(code int, body string, header ...string) answerFunc {
 	return func(_ *backend, w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -120,8 +120,7 @@ func status(code int, body string, header ...string) answerFunc {
 	}
 }
 
-// newProfile returns a CPU profile that ends now. Its number is that of its
-// samples.
+// newProfile returns a CPU profile that ends now. Its number is the number of its samples.
 func newProfile(number int64) *exporter.Profile {
 	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
 	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f, Line: 7}}}
@@ -150,7 +149,7 @@ func newProfile(number int64) *exporter.Profile {
 	}, p)
 }
 
-// numbers returns those of the profiles.
+// numbers returns the numbers of the profiles.
 func numbers(messages []*collectorpb.ExportProfilesServiceRequest) []int64 {
 	var n []int64
 	for _, m := range messages {

@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// DiskFull reports whether err says that the file system, or the user's share of
-// it, is full.
+// DiskFull reports whether err means that the file system, or the user's quota, is full.
 func DiskFull(err error) bool {
 	const windowsDiskFull = syscall.Errno(112) // ERROR_DISK_FULL
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||

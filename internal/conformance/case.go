@@ -18,22 +18,22 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Wrapper is a wrapper of tracer providers and the way it is set up.
+// Wrapper is a wrapper of tracer providers, with its setup.
 type Wrapper struct {
 	// Wrap wraps a provider so that spans are labelled in the scope below.
 	Wrap func(trace.TracerProvider) trace.TracerProvider
-	// AllSpans says that every span has labels of its own, not local roots
-	// alone.
+	// AllSpans reports whether every span has labels of its own, not only local
+	// roots.
 	AllSpans bool
-	// CannotRead says that the wrapper cannot read a goroutine's labels.
-	// Rows that need it then hold it to the weaker result that it documents.
+	// CannotRead reports that the wrapper cannot read a goroutine's labels.
+	// Rows that need it then check the weaker, documented result.
 	CannotRead bool
 }
 
-// Run checks one row and returns what does not hold.
+// Run checks one row and returns its failures.
 func (w Wrapper) Run(r Row) error {
 	c := &Case{Wrapper: w}
-	// A row must not see what another left on the goroutine.
+	// A row must not see another row's labels on the goroutine.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -80,7 +80,7 @@ func (s *sdk) ended(name string) sdktrace.ReadOnlySpan {
 	return tracetest.SpanStub{Name: "no span " + name}.Snapshot()
 }
 
-// Labels is what a goroutine or a context carries.
+// Labels is the label set of a goroutine or a context.
 type Labels map[string]string
 
 func (l Labels) String() string {
@@ -140,7 +140,7 @@ func contextLabels(ctx context.Context) Labels {
 }
 
 // carries checks that the goroutine carries the labels of span, with the given
-// name, and with others beside them, and no more.
+// name, and others. It must carry no more labels.
 func (c *Case) carries(when string, span trace.Span, name string, others ...Labels) {
 	c.same(when, GoroutineLabels(), span, name, others...)
 }
@@ -174,8 +174,8 @@ func (c *Case) equal(when string, got, want Labels) {
 	}
 }
 
-// owner returns the span whose labels the work of child carries, and its name:
-// the child's own in all-spans scope, root's in root scope.
+// owner returns the span that labels the work of child, and its name: child in
+// all-spans scope, root in root scope.
 func (c *Case) owner(root, child trace.Span, rootName, childName string) (trace.Span, string) {
 	if c.AllSpans {
 		return child, childName

@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package conformance is the table of what a wrapper that labels goroutines by
-// span must not change, and must get right. The root package runs it against
+// span must keep unchanged and get right. The root package runs it against
 // itself, and internal/integration against other wrappers too.
 package conformance

@@ -82,8 +82,8 @@ func parentEndsFirst(c *Case) {
 	c.bare("after all")
 }
 
-// rootEndsFirst ends a local root while a child is open on its goroutine, as where a
-// handler forgets to end one, and the child during the next request, or never.
+// rootEndsFirst ends a local root while a child is open on its goroutine. The child ends
+// during the next request, as after a handler that forgot it.
 func rootEndsFirst(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")
@@ -127,8 +127,8 @@ func overlappingRoots(c *Case) {
 	c.bare("after all")
 }
 
-// fireAndForget ends a local root, itself a new root within other work, while
-// its descendants go on on a goroutine that it started.
+// fireAndForget ends a local root, itself a new root within other work. Its
+// descendants continue on a goroutine that it started.
 func fireAndForget(c *Case) {
 	s := c.newSDK()
 	ctx, consumer := s.tracer.Start(context.Background(), "consumer")

@@ -89,7 +89,7 @@ func setFirstName(c *Case) {
 }
 
 // renamed checks the name after SetName. A wrapper that cannot read a goroutine's
-// labels leaves the old one, because the goroutine may be another span's.
+// labels keeps the old one, because the goroutine may belong to another span.
 func (c *Case) renamed(when string, span trace.Span, before, after string) {
 	if c.CannotRead {
 		after = before
@@ -126,7 +126,7 @@ func unsampled(c *Case) {
 	root.End()
 	c.bare("after root")
 
-	// A sampled span whose child is dropped goes on in it.
+	// A sampled span continues in a child that is dropped.
 	s = c.newSDK(sdktrace.WithSampler(dropNamed{"dropped", sdktrace.Drop}))
 	ctx, kept := s.tracer.Start(context.Background(), "kept")
 	_, dropped := s.tracer.Start(ctx, "dropped")
@@ -160,7 +160,7 @@ func recordOnly(c *Case) {
 	c.bare("after all")
 }
 
-// dropNamed samples all spans but those with a name.
+// dropNamed samples all spans except those with a name.
 type dropNamed struct {
 	name     string
 	decision sdktrace.SamplingDecision

@@ -25,7 +25,7 @@ const spaces = " \t\r\n"
 
 const (
 	// MaxBytes and maxMatchers bound what a query costs: each condition is
-	// tried on every set of labels. The list of spans asks for some hundred
+	// tried on every set of labels. The list of spans sends some hundred
 	// ids in one expression.
 	MaxBytes    = 16 << 10
 	maxMatchers = 32
@@ -34,7 +34,7 @@ const (
 	maxIDExpressions = 2
 )
 
-// SyntaxError says what is wrong with a query, and where.
+// SyntaxError describes what is wrong with a query, and where.
 type SyntaxError struct {
 	// Column counts bytes from 1.
 	Column int
@@ -93,7 +93,7 @@ func (p *parser) query() (Query, error) {
 		q.Matchers = append(q.Matchers, m)
 		if idExpressions(q.Matchers) > maxIDExpressions {
 			p.pos = start
-			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids and attributes, but for lists such as profile_id=~\"a|b\"", maxIDExpressions))
+			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids and attributes; lists such as profile_id=~\"a|b\" do not count", maxIDExpressions))
 		}
 		p.space()
 		if !p.skip(",") && p.peek() != '}' {
@@ -107,7 +107,7 @@ func (p *parser) query() (Query, error) {
 	return q, nil
 }
 
-// idExpressions counts the conditions that have to be tried on every id, or on the
+// idExpressions counts the conditions that must be tried on every id, or on the
 // attributes of every span.
 func idExpressions(matchers []store.Matcher) (n int) {
 	for _, m := range matchers {
@@ -120,8 +120,8 @@ func idExpressions(matchers []store.Matcher) (n int) {
 	return n
 }
 
-// name parses what stands before the braces: app.type, .type, type, app or
-// nothing. Names of applications have dots, so only what follows the last one
+// name parses the text before the braces: app.type, .type, type, app or
+// nothing. Names of applications have dots, so only the text after the last dot
 // is the type.
 func (p *parser) name(end int) (Query, error) {
 	name := strings.TrimRight(p.text[:end], spaces)
@@ -155,8 +155,8 @@ func (p *parser) name(end int) (Query, error) {
 
 const inBraces = "conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode"
 
-// looksLikeCondition reports whether a name is a condition such as span_name="NAME",
-// whose braces are missing: without this the answer would be about the whole process.
+// looksLikeCondition reports whether a name is a condition without its braces, such as
+// span_name="NAME": accepting it as a name would answer for the whole process.
 func looksLikeCondition(name string) bool {
 	i := strings.IndexAny(name, "=!")
 	if i < 0 {
@@ -199,7 +199,7 @@ func (p *parser) matcher() (store.Matcher, error) {
 	return m, nil
 }
 
-// label takes any text that cannot be mistaken for what follows it: the keys
+// label accepts any text that is distinct from the text after it: the keys
 // of pprof labels are not limited to identifiers.
 func (p *parser) label() string {
 	n := strings.IndexAny(p.text[p.pos:], "=!~,{}\"`"+spaces)

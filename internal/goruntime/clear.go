@@ -9,13 +9,13 @@ import (
 	"runtime/trace"
 )
 
-// TraceMarkLabel is the category of messages in an execution trace that say what the
-// goroutine carries from now on: the value of the label span_id, or nothing.
+// TraceMarkLabel is the category of messages in an execution trace that set what the
+// goroutine carries from then on: the value of the label span_id, or nothing.
 const TraceMarkLabel = "spanprof.label"
 
-// ClearLabels takes all labels off the calling goroutine, which it has inherited and which
-// works for no span, and marks that in the execution trace, if one is on: a reader would
-// count its CPU time for the span that its creator worked for.
+// ClearLabels removes the labels that the calling goroutine, which works for no span, has
+// inherited. It marks that in the execution trace, if one is on: otherwise a reader would
+// count the goroutine's CPU time for its creator's span.
 func ClearLabels() {
 	pprof.SetGoroutineLabels(context.Background())
 	if trace.IsEnabled() {

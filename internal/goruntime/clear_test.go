@@ -13,7 +13,7 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
-// A goroutine that inherits labels has none then, and an execution trace says so.
+// ClearLabels removes inherited labels and marks that in an execution trace.
 func TestClearLabels(t *testing.T) {
 	if trace.IsEnabled() {
 		t.Skip("an execution trace is on already") // go test -trace

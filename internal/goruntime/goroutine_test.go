@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Goroutines that are there at the same time have different numbers, which stay the same
+// Goroutines that exist at the same time have different numbers. The numbers stay the same
 // on other threads and when the stack moves.
 func TestGoroutine(t *testing.T) {
 	const goroutines = 1000
@@ -20,7 +20,7 @@ func TestGoroutine(t *testing.T) {
 		all.Go(func() {
 			numbers[i] = Goroutine()
 			first.Done()
-			first.Wait() // all are there
+			first.Wait() // all have started
 			for depth := range 20 {
 				runtime.Gosched()
 				if got := deep(1 << depth % 1000); got != numbers[i] {

@@ -3,28 +3,27 @@
 
 package goruntime
 
-// Symbols finds the functions at the addresses of stacks. It remembers them, so
-// that it is bounded by the program's code. It is not safe for concurrent use.
+// Symbols finds the functions at the addresses of stacks. It caches them; the
+// program's code bounds the cache. It is not safe for concurrent use.
 type Symbols struct {
 	seen map[uintptr]symbol
 }
 
-// symbol is what is at an address.
+// symbol describes the code at an address.
 type symbol struct {
 	frames []Frame
-	// entry is that of the function that has the code, 0 where it is not Go's.
+	// entry is the entry of the function that has the code, 0 where it is not Go's.
 	entry uintptr
-	// inlined says that the last frame was inlined into what comes next.
+	// inlined reports whether the last frame was inlined into the next address.
 	inlined bool
 }
 
-// NewSymbols returns Symbols that know nothing yet.
+// NewSymbols returns Symbols with nothing resolved yet.
 func NewSymbols() *Symbols { return &Symbols{seen: make(map[uintptr]symbol)} }
 
-// Split returns how many addresses at the leaf of a stack, which is not empty, are
-// one location of a profile: the runtime's stacks have an address for each
-// function, also for those that were inlined. Which belong together runtime/pprof
-// decides in the same way.
+// Split returns how many addresses at the leaf of a non-empty stack are one location of a
+// profile. The runtime's stacks have an address for each function, also for inlined ones.
+// runtime/pprof groups them in the same way.
 func (s *Symbols) Split(stack []uintptr) int {
 	last := s.at(stack[0])
 	for n, pc := range stack[1:] {

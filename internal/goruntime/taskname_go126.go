@@ -5,5 +5,6 @@
 
 package goruntime
 
-// LongTaskNamesCrash says that the runtime dies of a task with a long name, if an execution trace is on.
+// LongTaskNamesCrash reports whether a task with a long name crashes the runtime while an
+// execution trace is on.
 const LongTaskNamesCrash = true

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// ErrPublic is what Unknown returns where the program chose the public API by the
-// build tag spanprof_public.
+// ErrPublic is returned by Unknown if the program selects the public API by the build tag
+// spanprof_public.
 var ErrPublic = errors.New("built with the tag spanprof_public")
 
-// Unknown returns nil where the runtime is as this package expects it, whatever its
-// version, and otherwise an error that says what is different.
+// Unknown returns nil if the runtime is as this package expects, whatever its version.
+// Otherwise its error describes the difference.
 var Unknown = sync.OnceValue(verify)

@@ -15,9 +15,9 @@ import (
 	"unsafe"
 )
 
-// verify checks by what runtime/pprof does all that this package takes for granted
-// of labels. Beyond that only the form of the records of CPU samples is taken for
-// granted, which whoever reads them checks: it cannot be seen without taking samples.
+// verify checks this package's assumptions about labels against runtime/pprof. The other
+// assumption is the form of the records of CPU samples. Their reader checks it, because
+// that needs samples.
 func verify() error {
 	ctx := pprof.WithLabels(context.Background(), pprof.Labels("b", "2", "a", "1"))
 	if err := verifyLayout(ctx.Value(LabelsKey)); err != nil {
@@ -35,7 +35,7 @@ func verify() error {
 	return verifyOwn()
 }
 
-// verifyLayout checks the layout of a value that runtime/pprof keeps in a context.
+// verifyLayout checks the layout of a value that runtime/pprof stores in a context.
 func verifyLayout(made any) error {
 	t := reflect.TypeOf(made)
 	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[LabelSet]()) {
@@ -48,9 +48,8 @@ func verifyLayout(made any) error {
 	return nil
 }
 
-// sameLayout reports whether two types of strings, slices and structs are made of
-// the same parts, whatever the names of types and fields. It does not look into
-// others.
+// sameLayout reports whether two types of strings, slices and structs consist of the same
+// parts. Names of types and fields do not count. It does not look into other types.
 func sameLayout(a, b reflect.Type) bool {
 	// A struct of one field lies in memory as the field does.
 	for a.Kind() == reflect.Struct && a.NumField() == 1 {
@@ -80,8 +79,8 @@ func sameLayout(a, b reflect.Type) bool {
 	}
 }
 
-// verifyOwn checks that runtime/pprof reads a set which was made here, and leaves its
-// mark alone.
+// verifyOwn checks that runtime/pprof reads a set made here, and leaves its mark
+// unchanged.
 func verifyOwn() error {
 	owner := new(byte)
 	list := append([]Label{{"a", "1"}}, Mark(owner))[:1]

@@ -17,8 +17,8 @@ import (
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// A connection of HTTP/2 that has become silent is replaced by another within a
-// minute, and one that is only idle is not.
+// A connection of HTTP/2 that has become silent is replaced within a minute. One that is
+// only idle is kept.
 func TestSilentConnection(t *testing.T) {
 	certificates := httptest.NewTLSServer(http.NotFoundHandler())
 	config := &tls.Config{Certificates: certificates.TLS.Certificates, NextProtos: []string{"h2"}}
@@ -75,7 +75,7 @@ func TestSilentConnection(t *testing.T) {
 	})
 }
 
-// What the program has set for all its connections holds for ours.
+// The program's settings for all its connections apply to ours.
 func TestOwnPings(t *testing.T) {
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()

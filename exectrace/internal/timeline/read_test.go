@@ -37,8 +37,8 @@ func TestWall(t *testing.T) {
 	}
 }
 
-// The trace begins with its first event: neither when the runtime prepared it, nor with a CPU
-// sample that was taken before and written late. Of the time in between nothing is known.
+// The trace begins with its first event. Earlier are its preparation by the runtime, and CPU
+// samples that were taken before and written late. The time in between is unknown.
 func TestBegin(t *testing.T) {
 	s := newReading()
 	add := func(e exptrace.Event, err error) {
@@ -59,7 +59,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// A trace that was stopped in between, and goes on, tells nothing of the time without it.
+// A trace that was stopped and restarted has no events from the gap.
 func TestGap(t *testing.T) {
 	for generations := range 3 {
 		s := newReading()

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLinkOfALogRecord clicks, as it were, on the link of a log record.
+// TestLinkOfALogRecord opens the link of a log record.
 func TestLinkOfALogRecord(t *testing.T) {
 	b := newBrowser(t)
 	page, printed := startExample(t, "logs")
@@ -50,8 +50,8 @@ func TestLinkOfALogRecord(t *testing.T) {
 }
 
 // TestLinkOfAnExemplar opens the trace that an exemplar names, and from there the flame
-// graph of its local root; the same by both ids of the exemplar, of which the span's is a
-// child's; and the time of a spike, in milliseconds.
+// graph of its local root. Both ids of the exemplar lead there; the span id is a child's.
+// It also opens the time of a spike, in milliseconds.
 func TestLinkOfAnExemplar(t *testing.T) {
 	b := newBrowser(t)
 	page, _ := startExample(t, "metrics")
@@ -85,8 +85,8 @@ func TestLinkOfAnExemplar(t *testing.T) {
 	b.check(page)
 }
 
-// TestLinksOfJaeger opens the links that Jaeger's UI makes by ui.js of the attributes of a
-// span: its profile, that beside its baseline, and the difference.
+// TestLinksOfJaeger opens the links that Jaeger's UI makes by ui.js from the attributes of a
+// span: its profile, the comparison with its baseline, and the difference.
 func TestLinksOfJaeger(t *testing.T) {
 	script, err := os.ReadFile("../../../examples/jaeger/ui.js")
 	if err != nil {

@@ -3,16 +3,16 @@
 
 //go:build linux && cgo
 
-// Ebpftarget is a program with spans for an eBPF agent to sample. It knows the truth
+// Ebpftarget is a program with spans for an eBPF agent to sample. It records the truth
 // that a receiver of the agent's profiles has to find: which span ran when on which
-// thread. It warms up until its input ends, runs one load and prints the truth as JSON,
-// one slice of a span a line.
+// thread. It warms up until its input ends and then runs one load. It prints the truth as
+// JSON, one slice of a span a line.
 //
 //	ebpftarget -load tight -cpu 10s </dev/null
 //
-// An agent samples no process before it has read the process's files, which takes a busy
-// machine seconds. So whoever starts the target closes its input when the agent has sent
-// samples of spans named "warm-up".
+// An agent samples a process only after it has read the process's files, which takes a busy
+// machine seconds. So close the target's input when the agent has sent samples of spans
+// named "warm-up".
 package main
 
 import (
@@ -34,18 +34,18 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// slice is a time in which one thread ran one span, or none.
+// slice is a time in which one thread ran one span, or no span.
 type slice struct {
 	Thread int    `json:"thread"`
 	Span   string `json:"span,omitempty"` // its id; "" for work of no span
 	Name   string `json:"name,omitempty"`
-	// The span's labels were there from Start to End for sure, and not before
-	// From or after Until. Nanoseconds since 1970.
+	// The span's labels were set at least from Start to End, and at most from From
+	// to Until. Nanoseconds since 1970.
 	From  int64 `json:"from"`
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 	Until int64 `json:"until"`
-	// CPU is what the kernel says the thread took from Start to End, in nanoseconds.
+	// CPU is the CPU time of the thread from Start to End by the kernel, in nanoseconds.
 	CPU int64 `json:"cpu"`
 }
 
@@ -102,7 +102,7 @@ func run(load string, cpu time.Duration, cpuProfile string) error {
 	return out.Flush()
 }
 
-// cpuTime is that of the process or of the thread so far.
+// cpuTime returns the CPU time of the process or of the thread so far.
 func cpuTime(of int) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(of, &u); err != nil {
@@ -139,7 +139,7 @@ func (t *target) alternate() {
 	}
 }
 
-// names are those of spans. An agent cuts the first one.
+// names are the names of spans. An agent cuts the first one.
 var names = [...]string{"GET /products/{id} for the first of two shops that alternate", "checkout"}
 
 // span runs 100 ms of work as a span.
@@ -162,8 +162,8 @@ func (t *target) span(name string, work func()) {
 	}
 }
 
-// share runs spans, and the same work without a span, by turns of two goroutines
-// that share what threads there are.
+// share runs spans, and the same work without a span, by turns of two goroutines. They
+// share all threads.
 func (t *target) share() {
 	runtime.GOMAXPROCS(1)
 	spans, others := make(chan int), make(chan int)

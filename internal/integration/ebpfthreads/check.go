@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// checked are the Timelines of the recorder, whose answers are kept. The receiver asks one
-// at a time.
+// checked wraps the recorder's Timelines and keeps its answers. The receiver makes one
+// call at a time.
 type checked struct {
 	threads *exectrace.Threads
 	answers []told
@@ -38,12 +38,12 @@ func (c *checked) SpanAt(thread int64, at time.Time) (span string, known bool) {
 
 func (c *checked) ThreadsOf(id string, at time.Time) []int64 { return c.threads.ThreadsOf(id, at) }
 
-// judged compares what was told of threads with what they ran.
+// judged compares the recorder's answers about threads with what they ran.
 type judged struct {
 	Right, Wrong int
-	Unknown      int // the recorder did not know
+	Unknown      int // the recorder had no answer
 	Scheduler    int // no span, in the time of one: the thread was without its goroutine
-	Untold       int // the program does not know: between two slices
+	Untold       int // the program has no record: between two slices
 }
 
 func (c *checked) judge(truth []slice) (j judged) {
@@ -65,21 +65,21 @@ func (c *checked) judge(truth []slice) (j judged) {
 	return j
 }
 
-// samples counts those of the workers, by what they were given to a span.
+// samples counts the samples of the workers, by how they were given to a span.
 type samples struct {
 	First, Timeline, Ambiguous int
 	WithoutSpan                int // for sure
 	Others                     int // on a span of another worker
-	// Early are those not placed before the first of their thread that was: in a pid
-	// namespace of its own a thread is known after three samples.
+	// Early counts ambiguous samples before the first that the trace placed. In a pid
+	// namespace of its own a thread is identified after three samples.
 	Early int
 }
 
-// taken is an Exporter that looks at the samples of the workers.
+// taken is an Exporter that counts the samples of the workers.
 type taken struct {
 	samples
 	workers *workers
-	known   map[int]bool // workers of whom a sample was placed by the trace
+	known   map[int]bool // workers with a sample that was placed by the trace
 	n       atomic.Int64
 }
 

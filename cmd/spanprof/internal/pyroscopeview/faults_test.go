@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/queriertest"
 )
 
-// answers is a server that says the same to every question.
+// answers is a server that sends the same answer to every request.
 func answers(status int, contentType, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -26,7 +26,7 @@ func answers(status int, contentType, body string) http.Handler {
 	})
 }
 
-// except answers as recorded, but to one method as another server does.
+// except answers as recorded; another server answers one method.
 func except(t *testing.T, method string, other http.Handler) http.Handler {
 	t.Helper()
 	r, err := queriertest.Load("v2")
@@ -42,7 +42,7 @@ func except(t *testing.T, method string, other http.Handler) http.Handler {
 	})
 }
 
-// What a server answers that is no answer becomes text on the page.
+// Faulty answers of a server become text on the page.
 func TestFaults(t *testing.T) {
 	const merge, asProto = "SelectMergeStacktraces", "application/proto"
 	huge := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A client that goes away takes its questions along.
+// A client that disconnects cancels its calls to the server.
 func TestClientGoesAway(t *testing.T) {
 	asked := make(chan struct{})
 	gone := make(chan struct{})
@@ -119,8 +119,7 @@ func TestClientGoesAway(t *testing.T) {
 	}
 }
 
-// A server with very many services, names and spans is asked a bounded number of
-// questions.
+// A server with very many services, names and spans gets a bounded number of calls.
 func TestManyValues(t *testing.T) {
 	var calls atomic.Int64
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,8 +19,8 @@ import (
 	"github.com/spanprof/spanprof/internal/queriertest"
 )
 
-// To record the answers of a server, which holds a span with a profile by two replicas of
-// a service and one of another:
+// To record the answers of a server with one span, run this. The span has a profile by two
+// replicas of a service and one of another:
 //
 //	go test ./internal/pyroscopeview -run Recorded -record http://localhost:4040 -storage v2 -about '{"Span":...}'
 //
@@ -69,7 +69,7 @@ func recording(storage string) (*queriertest.Recording, error) {
 	return r, json.Unmarshal([]byte(*about), r)
 }
 
-// recorded returns the page over a server that answers as one with a storage did.
+// recorded returns the page over a server with the recorded answers of a storage.
 func recorded(t *testing.T, of string) (http.Handler, *queriertest.Recording) {
 	t.Helper()
 	if *record != "" && of != *storage {
@@ -107,7 +107,7 @@ func newClient(t *testing.T, address string, maxBytes int64) *querier.Client {
 	return c
 }
 
-// get asks the page for an address with the parameters key, value, ...
+// get requests a path of the page with the parameters key, value, ...
 func get(t *testing.T, h http.Handler, path string, params ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	values := url.Values{}

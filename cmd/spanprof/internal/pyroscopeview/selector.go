@@ -16,18 +16,18 @@ import (
 
 const serviceName = "service_name"
 
-// conditions are those of a query, in the server's terms.
+// conditions are the conditions of a query, in the server's terms.
 type conditions struct {
 	// labels is a label selector.
 	labels string
 	// spans and traces are the only ids that count; nil for all.
 	spans, traces []string
-	// ids says that there are conditions on ids.
+	// ids reports whether there are conditions on ids.
 	ids bool
-	// none says that nothing can meet the conditions.
+	// none reports that nothing can meet the conditions.
 	none bool
-	// service is the value of service_name that is asked for; simple says that there
-	// are no other conditions.
+	// service is the required value of service_name; simple reports whether there are
+	// no other conditions.
 	service string
 	simple  bool
 }
@@ -39,13 +39,13 @@ var operators = map[store.MatchOp]string{
 	store.MatchNotRegexp: "!~",
 }
 
-// conditionsOf returns the conditions of matchers. The server selects ids by lists alone.
+// conditionsOf returns the conditions of matchers. The server selects ids only by lists.
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	c := conditions{simple: true}
 	var labels []string
 	for _, m := range matchers {
 		if m.OnSpan() {
-			return c, fmt.Errorf("%w: a Pyroscope server knows no spans: leave out the condition on %s", store.ErrUnsupported, m.Label())
+			return c, fmt.Errorf("%w: a Pyroscope server stores no spans: leave out the condition on %s", store.ErrUnsupported, m.Label())
 		}
 		switch m.Label() {
 		case "": // The zero Matcher matches all.
@@ -69,8 +69,7 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
 	if len(c.spans) > 0 && len(c.traces) > 0 {
-		// A span is in one trace. Whether it is in this one, the server cannot be
-		// asked.
+		// The server cannot check that a span is in this trace.
 		v.note("a Pyroscope server cannot be asked for spans of a trace: the condition on trace_id does not count")
 		c.traces = nil
 	}

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package querier asks a Pyroscope server by querier.v1.QuerierService, in the unary form
-// of the Connect protocol.
+// Package querier is a client of a Pyroscope server's querier.v1.QuerierService, in the
+// unary form of the Connect protocol.
 package querier
 
 import (
@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	// callTime is how long one call may take.
+	// callTime is the longest time of one call.
 	callTime = 30 * time.Second
-	// maxErrorBytes is how much is read of an answer that is an error.
+	// maxErrorBytes bounds what is read of an error answer.
 	maxErrorBytes = 16 << 10
-	// maxCalls is the number of calls at one time.
+	// maxCalls is the number of concurrent calls.
 	maxCalls = 8
 )
 
-// Client asks one server. It is safe for concurrent use.
+// Client queries one server. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
-	// name is the address as it was given, without a slash at its end, base the one of HTTP.
+	// name is the address as given, without a trailing slash; base is its HTTP form.
 	name, base string
 	header     http.Header
 	redactor   servertext.Redactor
@@ -44,10 +44,10 @@ type Client struct {
 	slots      chan struct{}
 }
 
-// New returns a client of the server at an address that begins with http:// or https://,
-// or with pyroscope+ before these. getenv has the credentials, see package credential. An
-// answer may have maxBytes once it is unpacked; remedy says in an error what to do about a
-// larger one.
+// New returns a client of the server at an address. The address begins with http:// or
+// https://, or with pyroscope+ before these. getenv has the credentials, see package
+// credential. An unpacked answer may have maxBytes. The error for a larger one ends with
+// remedy.
 func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy string) (*Client, error) {
 	header, err := credential.Header(getenv)
 	if err != nil {
@@ -55,7 +55,7 @@ func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy st
 	}
 	u := url.URL{Scheme: address.Scheme, Host: address.Host, Path: strings.TrimRight(address.Path, "/")}
 	return &Client{
-		// net/http would repeat a POST as a GET without its question.
+		// net/http would repeat a POST as a GET without its body.
 		http:     httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()}),
 		name:     u.String(),
 		base:     strings.TrimPrefix(u.String(), "pyroscope+"),
@@ -67,21 +67,21 @@ func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy st
 	}, nil
 }
 
-// String returns the server's address as it was given, without credentials.
+// String returns the server's address as given, without credentials.
 func (c *Client) String() string { return c.name }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Error is an answer that is none: what the server or a proxy refuses.
+// Error is a refusal by the server or a proxy.
 type Error struct {
-	// Server is its address, Method what it was asked.
+	// Server is its address, Method the called method.
 	Server, Method string
-	// Code is that of the Connect protocol, "" where a proxy answers.
+	// Code is the error code of the Connect protocol, "" where a proxy answers.
 	Code string
-	// Status is that of HTTP, such as "404 Not Found".
+	// Status is the HTTP status, such as "404 Not Found".
 	Status string
-	// Text is what the server says, without credentials.
+	// Text is the server's text, without credentials.
 	Text string
 }
 
@@ -99,7 +99,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// IsUnimplemented reports whether the server does not have what it was asked for.
+// IsUnimplemented reports whether the server does not have the called method.
 func IsUnimplemented(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Code == "unimplemented" || e.Code == "" && strings.HasPrefix(e.Status, "404"))
@@ -127,7 +127,7 @@ func (c *Client) callJSON(ctx context.Context, method string, request, answer an
 	return nil
 }
 
-// call makes a call, and returns the answer unpacked.
+// call makes a call and returns the unpacked answer.
 func (c *Client) call(ctx context.Context, method, contentType string, request []byte) ([]byte, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -151,8 +151,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		// net/http quotes a header that it cannot read, and a server may repeat there
-		// what it was told.
+		// net/http quotes a header that it cannot read, and a server may repeat the
+		// request there.
 		if text := c.redactor.Clean(err.Error()); text != err.Error() && ctx.Err() == nil {
 			err = errors.New(text)
 		}
@@ -166,7 +166,7 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	if answer.StatusCode != http.StatusOK {
 		return nil, c.refusal(method, answer)
 	}
-	// A page to log in is an answer too.
+	// A login page is an answer too.
 	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
 		return fail(fmt.Errorf("the answer is %q, and not one of a Pyroscope server (is a proxy in between that wants people to log in?)", servertext.Clean(got)))
 	}
@@ -180,11 +180,11 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	return body, nil
 }
 
-// refusal reads an answer that is an error.
+// refusal reads an error answer.
 func (c *Client) refusal(method string, answer *http.Response) error {
 	clean := c.redactor.Clean
 	e := &Error{Server: c.name, Method: method, Status: clean(answer.Status)}
-	// What cannot be read of an error is not worth another error.
+	// Ignore a failure to read the text of an error.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes))
 	var message struct{ Code, Message string }
 	if json.Unmarshal(text, &message) == nil && message.Code != "" {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Selector says which samples a call is about.
+// Selector selects the samples of a call.
 type Selector struct {
 	// Type is the id of a profile type, process_cpu:cpu:nanoseconds:cpu:nanoseconds.
 	Type string
 	// Labels is a label selector, {service_name="shop"}.
 	Labels string
-	// Spans and Traces, if not empty, are the ids of the only spans or traces that
-	// count, in 16 and 32 hex digits. There must not be both.
+	// Spans and Traces, if not empty, restrict the samples to these ids, in 16 and 32 hex
+	// digits. There must not be both.
 	Spans, Traces []string
 	// From and Until bound the time, in milliseconds.
 	From, Until time.Time
@@ -42,8 +42,8 @@ func selectionOf(s Selector) selection {
 	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
 }
 
-// stepOf returns a step in seconds. The server cuts it to milliseconds: half of one keeps
-// it from the one before.
+// stepOf returns a step in seconds. The server truncates it to milliseconds: half of one
+// guards against rounding.
 func stepOf(step time.Duration) float64 { return (float64(step.Milliseconds()) + 0.5) / 1000 }
 
 type labelPair struct{ Name, Value string }
@@ -120,8 +120,8 @@ type Point struct {
 }
 
 // SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
-// for all. Spans and Traces of s do not count. With mean, the values of a step are not
-// added up.
+// for all. Spans and Traces of s are ignored. With mean, the values of a step are not
+// summed.
 func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int, mean bool) ([]Points, error) {
 	request := struct {
 		selection
@@ -160,17 +160,17 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 // Span is what one profile has of a span.
 type Span struct {
 	ID, TraceID string
-	// Labels are those of the series.
+	// Labels are the labels of the series.
 	Labels map[string]string
-	// Time is that of the profile.
+	// Time is the time of the profile.
 	Time  time.Time
 	Value int64
 }
 
-// Spans returns, of what s selects, the spans with the greatest values of each step, of
-// each name and of each twentieth of the values; and the number of all, of which one
-// counts for each profile. Spans and Traces of s do not count. The number of names is
-// limited: cut says that there are more.
+// Spans returns the spans with the greatest values among the samples that s selects: of
+// each step, of each name and of each twentieth of the values. total counts all spans, once
+// per profile. Spans and Traces of s are ignored. The number of names is limited: cut
+// reports that there are more.
 func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (spans []Span, total int64, cut bool, err error) {
 	request := struct {
 		selection

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Check returns all that is wrong with a message, or nil.
+// Check returns all faults of a message, or nil.
 func Check(m *collectorpb.ExportProfilesServiceRequest) error {
 	c := &checker{tables: m.GetDictionary()}
 	if c.tables == nil {
@@ -40,7 +40,7 @@ func Check(m *collectorpb.ExportProfilesServiceRequest) error {
 	return errors.Join(c.errs...)
 }
 
-// checker remembers which elements of the tables have been referred to.
+// checker records which elements of the tables are in use.
 type checker struct {
 	tables *profilespb.ProfilesDictionary
 	errs   []error
@@ -52,7 +52,7 @@ func (c *checker) failf(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf(format, args...))
 }
 
-// start looks at the tables themselves.
+// start checks the tables themselves.
 func (c *checker) start() {
 	t := c.tables
 	c.strings = newTable(c, "string_table", t.GetStringTable(), func(s string) (string, bool) { return s, s == "" })
@@ -88,7 +88,7 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 		}
 		valued, counted = valued || timestamps > 0 && values > 0, counted || timestamps > 0 && values == 0
 		for _, at := range s.GetTimestampsUnixNano() {
-			// A profile without a length says nothing about its time.
+			// A profile without a length has no time range.
 			if end > start && (at < start || at >= end) {
 				c.failf("%s: a timestamp is %d, the profile lasts from %d to %d", name, at, start, end)
 				break
@@ -100,7 +100,7 @@ func (c *checker) profile(name string, p *profilespb.Profile) {
 	}
 }
 
-// valueType wants a name: backends make the profile's name of it.
+// valueType requires a name: backends derive the profile's name from it.
 func (c *checker) valueType(name string, t *profilespb.ValueType) {
 	if t.GetTypeStrindex() == 0 {
 		c.failf("%s: empty", name)
@@ -109,7 +109,7 @@ func (c *checker) valueType(name string, t *profilespb.ValueType) {
 	c.strings.use(name, t.GetUnitStrindex())
 }
 
-// attributeList wants every key once.
+// attributeList requires that every key occurs once.
 func (c *checker) attributeList(name string, indices []int32) {
 	seen := map[int32]bool{}
 	for _, i := range indices {
@@ -127,7 +127,7 @@ func (c *checker) attributeList(name string, indices []int32) {
 	}
 }
 
-// keys wants inline keys, each once.
+// keys requires inline keys, each once.
 func (c *checker) keys(name string, kvs []*commonpb.KeyValue) {
 	seen := map[string]bool{}
 	for _, kv := range kvs {
