@@ -12,12 +12,12 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	// The alias is that of the integration that programs come from.
+	// Programs import Pyroscope's integration with this alias.
 	otelpyroscope "github.com/spanprof/spanprof"
 )
 
-// TestMigration compiles what programs use of any version of Pyroscope's integration, and
-// sees that nothing of it is missing.
+// TestMigration compiles the API that programs use of any version of Pyroscope's
+// integration. No part of it may be missing.
 func TestMigration(t *testing.T) {
 	ours := map[string]any{
 		// A program that takes the result as an interface compiles with ours.

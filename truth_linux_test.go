@@ -18,8 +18,3 @@ func threadCPU() time.Duration {
 	}
 	return time.Duration(ts.Nano())
 }
-
-// zero and one write the last bits of a job's number into the stack of its
-// samples, so that a sample tells whose work it is whatever its labels say.
-
-// The functions below say by their name in the stack whose work is done.

@@ -37,6 +37,9 @@ func burn(d time.Duration) time.Duration {
 	return threadCPU() - start
 }
 
+// zero and one write the last bits of a job's number into the stack of its samples. The
+// stack identifies the job, whatever its labels are.
+//
 //go:noinline
 func zero(number, bits int, f func()) { inStack(number>>1, bits-1, f) }
 
@@ -56,6 +59,8 @@ func inStack(number, bits int, f func()) {
 	}
 }
 
+// The names of these functions in the stack identify the work.
+//
 //go:noinline
 func workHeavy(d time.Duration) time.Duration { return burn(d) + 0 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-// reported is what otel.Handle got; each test takes what it expects.
+// reported holds the errors given to otel.Handle; each test removes the expected ones.
 var reported errorLog
 
-// childVariable says in the environment of this executable which of children it is
-// to be, instead of running tests. They are programs that tests do something to.
+// childVariable is the environment variable that makes this executable run one of
+// children instead of tests. Tests signal or stop these child programs.
 const childVariable = "SPANPROF_TEST_CHILD"
 
 var children = map[string]func() error{}

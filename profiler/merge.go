@@ -16,9 +16,9 @@ import (
 // maxTimes bounds the times of the samples of a window, to 8 MB.
 const maxTimes = 1 << 20
 
-// merge returns the sum of pieces that follow each other, at least one. Samples
-// of the same stack and labels are added; the duration that the pprof form
-// states is the sum of those of the pieces, the time that was measured.
+// merge returns the sum of consecutive pieces, at least one. Samples of the same stack
+// and labels are added. The duration in the pprof form is the sum of the pieces'
+// durations, the measured time.
 func merge(pieces []*exporter.Profile) (*exporter.Profile, error) {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	if len(pieces) == 1 {
@@ -53,8 +53,7 @@ func merge(pieces []*exporter.Profile) (*exporter.Profile, error) {
 	}, merged, mergeTimes(merged, all, pieces)...), nil
 }
 
-// mergeTimes returns the times of the samples of a sum; nil if some of its parts are
-// without.
+// mergeTimes returns the times of the samples of a sum; nil if some parts have none.
 func mergeTimes(sum *profile.Profile, parts []*profile.Profile, pieces []*exporter.Profile) [][]int64 {
 	times := make(map[string][]int64)
 	n := 0
@@ -76,7 +75,7 @@ func mergeTimes(sum *profile.Profile, parts []*profile.Profile, pieces []*export
 	return merged
 }
 
-// thin returns one in so many times, the first among them.
+// thin returns one in so many times, starting with the first.
 func thin(times []int64, one int) []int64 {
 	if one <= 1 {
 		return times
@@ -88,7 +87,7 @@ func thin(times []int64, one int) []int64 {
 	return slices.Clip(kept)
 }
 
-// sampleKey returns what is equal for samples of pieces that are one in their sum.
+// sampleKey returns a key that is equal for samples merged into one.
 func sampleKey(s *profile.Sample) string {
 	var b []byte
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }

@@ -21,8 +21,8 @@ import (
 	"github.com/spanprof/spanprof/profiler"
 )
 
-// A goroutine inherits the labels of the span that starts it and keeps them: an
-// HTTP client's, for a connection, would be counted for the span for hours.
+// A goroutine inherits the labels of the span that starts it and keeps them. For example,
+// an HTTP client's connection goroutine would count for the span for hours.
 func TestWallOfASpanEndsWithIt(t *testing.T) {
 	if !goruntime.ListsGoroutines() {
 		t.Skip("the public API does not tell which goroutines have outlived their span")
@@ -44,8 +44,8 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 			wait.Add(1)
 			ctx, span := tracer.Start(t.Context(), "first")
 			first := idOf(span)
-			// counted waits under the span with an id for d and reports whether the
-			// samples of the window have it, and the goroutine that outlives the first.
+			// counted waits for d under the span with the given id. It reports whether the
+			// window has samples of it, and of the goroutine that outlives the first span.
 			counted := func(d time.Duration, id string) (waiter, heir bool) {
 				waiting(d)
 				flush(t, p)

@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// exportLooks exports the n-th window of a service's wall time, with samples of ids, whose
-// looks were every so often but for a gap of a second in the fifth.
+// exportLooks exports the n-th window of a service's wall time, with samples of ids. Looks
+// are every apart. With gap, the fifth second is a gap.
 func exportLooks(t *testing.T, s *store.Store, service string, n int, every time.Duration, gap bool, ids ...string) {
 	t.Helper()
 	begin := epoch.Add(time.Duration(n) * step)
@@ -38,8 +38,8 @@ func exportLooks(t *testing.T, s *store.Store, service string, n int, every time
 	export(t, s, exporter.NewParsedProfile(w, p))
 }
 
-// TestLooksOfASelection: those of the windows with samples, and next to them, and the gaps
-// of all windows of their service, however many there are.
+// TestLooksOfASelection: the looks are from windows with samples and their neighbours.
+// The gaps are from all windows of the service, however many there are.
 func TestLooksOfASelection(t *testing.T) {
 	const n, id = 300, "00000000000000b7"
 	s := newStore(t)
@@ -78,11 +78,11 @@ func TestLooksOfASelection(t *testing.T) {
 	if sel.LooksLength != n*step {
 		t.Errorf("the windows are %v long, want %v", sel.LooksLength, n*step)
 	}
-	// Looks 1 s apart are in other windows.
+	// Only other windows have looks 1 s apart.
 	if got, want := sel.Looks.Mean(), float64(100*time.Millisecond)*float64(100*time.Millisecond); got < 0.99*want || got > 1.01*want {
 		t.Errorf("intervals have a mean square of %v, want %v", got, want)
 	}
-	// The profile of the same is written with gaps that bound it.
+	// The profile's list of gaps is bounded, but covers all of them.
 	p, err := s.Profile(store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, id)}})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestLooksOfASelection(t *testing.T) {
 	if l := looks.Parse(p.Comments); l == nil || l.Unwatched(at(0, 0), at(n, 0)) != n*time.Second {
 		t.Errorf("the profile's comments are %.100q", p.Comments)
 	}
-	// What is in no window may be of any service.
+	// Without samples in any window, the service is unknown and all gaps count.
 	none, err := s.Select(store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, "00000000000000c1")}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// A program that forgets to give the profiler its resource has its spans joined
-// and completed, and is told once.
+// If a program omits the profiler's resource, its spans are joined and completed. It gets
+// one report.
 func TestServicesDiffer(t *testing.T) {
 	var reports []string
 	t.Cleanup(report.Synchronous(func(err error) { reports = append(reports, err.Error()) }))

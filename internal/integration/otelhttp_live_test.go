@@ -3,7 +3,7 @@
 
 //go:build live
 
-// Package integration holds spanprof against other programs and libraries.
+// Package integration tests spanprof with other programs and libraries.
 package integration
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/spanprof/spanprof"
 )
 
-// Every span of otelhttp's server and client is labelled, also those that they
-// start from the provider of a span which they find in the context.
+// Every span of otelhttp's server and client is labelled. This includes spans started
+// from the provider of a span in the context.
 func TestOtelHTTP(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), spanprof.WithRootSpanOnly(false))
@@ -37,8 +37,8 @@ func TestOtelHTTP(t *testing.T) {
 		labels <- idsIn(r.Context())
 		_, _ = io.WriteString(w, "ok")
 	})
-	// A second layer, with no provider of its own, takes that of the span in
-	// the context.
+	// A second layer without a provider uses the provider of the span in the
+	// context.
 	route := otelhttp.NewHandler(inner, "route", propagator, byOperation)
 	server := httptest.NewServer(otelhttp.NewHandler(route, "server", otelhttp.WithTracerProvider(tp), propagator, byOperation))
 	defer server.Close()

@@ -30,8 +30,8 @@ func Run(m goleak.TestingM, options ...goleak.Option) int {
 	return code
 }
 
-// Find returns an error where goroutines still run half a minute after its call, beside those
-// of package testing.
+// Find returns an error if goroutines still run half a minute after its call. Goroutines
+// of package testing do not count.
 func Find() error { return find(patience) }
 
 func find(patience time.Duration, options ...goleak.Option) error {

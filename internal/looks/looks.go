@@ -1,9 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package looks says at what intervals the profiler of wall time has looked at the
-// goroutines, from which follows how far off a wall time may be. A wall profile carries
-// that as a comment.
+// Package looks describes when the wall profiler looked at the goroutines. The error of
+// a wall time follows from these intervals. A wall profile carries them as a comment.
 package looks
 
 import (
@@ -16,21 +15,21 @@ import (
 )
 
 // Looks is the intervals between looks. A wall time is wrong by its two ends, which are
-// anywhere in an interval: long intervals have more of them, so that the mean does not
-// tell the error. The longest are kept one by one, of the others only sums.
+// anywhere in an interval. Long intervals contain more ends, so the mean interval does
+// not give the error. The longest intervals are kept individually, the others as sums.
 type Looks struct {
-	// N is the number of the others, and Sum, Squares and Cubes are the sums of their
-	// lengths, in seconds, and of the second and third powers of these.
+	// N counts the other intervals. Sum, Squares and Cubes are the sums of their lengths
+	// in seconds, and of the squares and cubes of these.
 	N       int64   `json:"n"`
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"`
 	Cubes   float64 `json:"cubes"`
-	// Late is the sum of the products of their lengths and the squares of the part of
-	// each by which its look was late, in s³.
+	// Late sums length times lateness squared over these intervals, in s³. Lateness is
+	// the part of an interval by which its look was late.
 	Late float64 `json:"late,omitempty"`
-	// Long are the longest, in no order.
+	// Long are the longest intervals, in no order.
 	Long []Interval `json:"long,omitempty"`
-	// Gaps are the times in which nobody looked, in the order of time.
+	// Gaps are the times without looks, in the order of time.
 	Gaps []Gap `json:"gaps,omitempty"`
 }
 
@@ -38,15 +37,15 @@ type Looks struct {
 type Interval struct {
 	From    time.Time     `json:"from"`
 	Until   time.Time     `json:"until"`
-	Watched time.Duration `json:"watchedNs"` // all of it, but for what is in a Gap
-	// Late is by how much the look at its end was later than planned, at most Watched.
+	Watched time.Duration `json:"watchedNs"` // all of it except the part in a Gap
+	// Late is the delay of the look at its end, at most Watched.
 	Late time.Duration `json:"lateNs,omitempty"`
-	// Vague is by how much the look at its begin may have been earlier than From.
+	// Vague is by how much the look at its begin may precede From.
 	Vague time.Duration `json:"vagueNs,omitempty"`
 }
 
-// Gap is a time of which a part was watched by nobody, as the process was stopped. Where
-// in that time it was is not known.
+// Gap is a time that was partly unwatched, because the process was stopped. The position
+// of the unwatched part is unknown.
 type Gap struct {
 	From      time.Time     `json:"from"`
 	Until     time.Time     `json:"until"`
@@ -55,28 +54,28 @@ type Gap struct {
 
 const (
 	prefix = "spanprof wall looks: "
-	// maxLong bounds Long, and maxMerged those of several windows.
+	// maxLong bounds Long for one window, maxMerged for several.
 	maxLong, maxMerged = 64, 1024
-	// maxGaps bounds Gaps of what is kept: not of what is asked for once, as a gap next to
-	// a span must not be taken for one in it.
+	// maxGaps bounds Gaps where they are stored. The answer to a query is not bounded:
+	// a gap next to a span must not count as one inside it.
 	maxGaps = 256
-	// maxComment is longer than the comment of so many intervals and gaps.
+	// maxComment exceeds the comment of the most intervals and gaps.
 	maxComment = 256 << 10
-	// slack is by how much the times of a span may be off those at which it is on its
-	// goroutine. As the program stands still for a look, many spans begin and end next to
-	// one, of which it is not known whether the look has found them.
+	// slack is the error of a span's times against its time on the goroutine. The
+	// program stands still for a look, so many spans start and end next to one. The look
+	// may or may not have found them.
 	slack = 2 * time.Millisecond
 )
 
-// Add counts an interval, of which unwatched is in gaps, and whose look was late by late
-// besides. The look at its begin may have been earlier by vague.
+// Add counts an interval. unwatched is its part in gaps, late the delay of its look. The
+// look at its begin may precede from by vague.
 func (l *Looks) Add(from, until time.Time, unwatched, late, vague time.Duration) {
 	if watched := until.Sub(from) - max(0, unwatched); watched > 0 {
 		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: watched, Late: min(max(0, late), watched), Vague: max(0, vague)}, maxLong)
 	}
 }
 
-// AddGap adds a time of which a part was watched by nobody, after those added before.
+// AddGap adds a time that was partly unwatched, after the earlier ones.
 func (l *Looks) AddGap(from, until time.Time, unwatched time.Duration) {
 	if unwatched = min(unwatched, until.Sub(from)); unwatched > 0 {
 		l.Gaps = append(l.Gaps, Gap{From: from.Round(0), Until: until.Round(0), Unwatched: unwatched})
@@ -84,7 +83,7 @@ func (l *Looks) AddGap(from, until time.Time, unwatched time.Duration) {
 	}
 }
 
-// keep adds an interval. Where there is no room for one more, the shortest is summed up.
+// keep adds an interval. If there is no room, the shortest goes into the sums.
 func (l *Looks) keep(i Interval, room int) {
 	if len(l.Long) < room {
 		l.Long = append(l.Long, i)
@@ -144,8 +143,8 @@ func (l *Looks) Merge(other *Looks) {
 	}
 }
 
-// MergeGaps adds the gaps of others, each of which may be nil, that l does not have. It does
-// not bound them.
+// MergeGaps adds the gaps of others that l lacks, without a bound. Each of others may be
+// nil.
 func (l *Looks) MergeGaps(others ...*Looks) {
 	for _, other := range others {
 		if other != nil {
@@ -156,8 +155,8 @@ func (l *Looks) MergeGaps(others ...*Looks) {
 	l.Gaps = slices.CompactFunc(l.Gaps, func(a, b Gap) bool { return a.From.Equal(b.From) && a.Until.Equal(b.Until) })
 }
 
-// Bound joins gaps next to each other until there are few: those first that are shortest
-// together, so that as little time as can be is said to be in a gap that is not.
+// Bound joins adjacent gaps until at most maxGaps are left. The shortest pairs are joined
+// first, to claim as little watched time as possible.
 func (l *Looks) Bound() {
 	for len(l.Gaps) > maxGaps {
 		lengths := make([]time.Duration, len(l.Gaps)-1) // of each with the next
@@ -187,12 +186,12 @@ func (g Gap) joined(later Gap) Gap {
 		g.Until = later.Until
 	}
 	if g.Unwatched += later.Unwatched; g.Unwatched < 0 {
-		g.Unwatched = math.MaxInt64 // no real gaps are as long
+		g.Unwatched = math.MaxInt64 // on overflow
 	}
 	return g
 }
 
-// Mean returns the mean of the squares of the intervals, in ns²; 0 without any.
+// Mean returns the mean square of the intervals, in ns²; 0 without any.
 func (l *Looks) Mean() float64 {
 	all := l.all()
 	if all.N == 0 {
@@ -201,21 +200,21 @@ func (l *Looks) Mean() float64 {
 	return all.Squares / float64(all.N) * 1e18
 }
 
-// Ends returns the variance, in ns², of the wall time from begin to end, which may be
-// zero where they are anywhere. Half of an interval with an end counts for the span,
-// which may have been there for none of it or for all. An interval is as likely to have
-// an end as it is long.
+// Ends returns the variance, in ns², of the wall time from begin to end. Either may be
+// zero for an unknown time. Half of an interval with an end counts for the span, although
+// the true share is between 0 and 1. The chance that an interval has an end is
+// proportional to its length.
 func (l *Looks) Ends(begin, end time.Time) float64 {
 	return l.End(begin) + l.End(end)
 }
 
-// End returns the variance, in ns², that one end at a time gives a wall time, or one
-// anywhere if that is zero.
+// End returns the variance, in ns², that one end at a time adds to a wall time. A zero
+// time is an unknown one.
 //
-// An end is anywhere in an interval of length d. Where the look was late by h, the process
-// was held up for so long, or for most of it, and the spans with it: then ends are in the
-// rest, before or after. With h anywhere in d the mean square of their distance from the
-// middle is d²/12 + h²/6, between that of an end anywhere and that of one at the bounds.
+// An end is anywhere in an interval of length d. If the look was late by h, the process
+// and its spans were held up for most of h. Ends then are in the rest, before or after.
+// With h anywhere in d, their mean square distance from the middle is d²/12 + h²/6. That
+// is between an end anywhere and an end at the bounds.
 func (l *Looks) End(at time.Time) float64 {
 	all := l.all()
 	if all.Sum <= 0 {
@@ -232,8 +231,8 @@ func (l *Looks) End(at time.Time) float64 {
 	return (all.Cubes/12 + all.Late/6) / all.Sum * 1e18
 }
 
-// long returns the variance of an end in the interval with a time in it, in s², if that is
-// kept; the largest where it is not known which that is, and 0 for none.
+// long returns the variance, in s², of an end in the long interval around at. It is the
+// largest if several match, and 0 if none does.
 func (l *Looks) long(at time.Time) float64 {
 	var most float64
 	for _, i := range l.Long {
@@ -245,8 +244,8 @@ func (l *Looks) long(at time.Time) float64 {
 	return most
 }
 
-// Single returns the mean of the square, in ns², of an interval that is as likely to be
-// meant as it is long.
+// Single returns the mean square of an interval, in ns². Intervals are weighted by their
+// length.
 func (l *Looks) Single() float64 {
 	all := l.all()
 	if all.Sum <= 0 {
@@ -255,8 +254,8 @@ func (l *Looks) Single() float64 {
 	return all.Cubes / all.Sum * 1e18
 }
 
-// Unwatched returns for how long at most nobody looked between two times. Gaps of several
-// processes add up.
+// Unwatched returns the longest possible unwatched time between two times. Gaps of
+// several processes add up.
 func (l *Looks) Unwatched(from, until time.Time) time.Duration {
 	if l == nil {
 		return 0
@@ -281,13 +280,12 @@ func (l *Looks) Comment() string {
 	bounded.Bound()
 	text, err := json.Marshal(bounded)
 	if err != nil {
-		return prefix + "{}" // a sum that is no number
+		return prefix + "{}" // a sum is not a number
 	}
 	return prefix + string(text)
 }
 
-// Parse returns what the comments of a profile say of its looks; nil where they say
-// nothing, or what cannot be.
+// Parse returns the looks in the comments of a profile; nil if absent or invalid.
 func Parse(comments []string) *Looks {
 	for _, c := range comments {
 		text, ok := strings.CutPrefix(c, prefix)
@@ -303,8 +301,8 @@ func Parse(comments []string) *Looks {
 	return nil
 }
 
-// valid reports whether l can be: no power of intervals is smaller than those below it
-// make it, but for what rounding takes.
+// valid reports whether l is possible. The sums of powers bound each other, except for
+// rounding.
 func (l *Looks) valid() bool {
 	const rounding = 1 + 1e-6
 	for _, sum := range []float64{l.Sum, l.Squares, l.Cubes, l.Late} {

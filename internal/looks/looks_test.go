@@ -17,7 +17,7 @@ import (
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// TestTheErrorOfIrregularLooks compares the variance with that of many spans.
+// TestTheErrorOfIrregularLooks compares the variance with the errors of many spans.
 func TestTheErrorOfIrregularLooks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, interval := range map[string]func() float64{
@@ -50,8 +50,7 @@ func TestTheErrorOfIrregularLooks(t *testing.T) {
 	}
 }
 
-// seen is the sum of what the looks in a span count: half of the intervals before and
-// after each.
+// seen is the wall time of a span: each look counts half of the intervals around it.
 func seen(at []float64, from, until float64) float64 {
 	i, _ := slices.BinarySearch(at, from)
 	j, _ := slices.BinarySearch(at, until)
@@ -92,7 +91,7 @@ func TestAProfileCarriesLooks(t *testing.T) {
 	}
 }
 
-// gaps are of a second each, with nine seconds between them.
+// gaps returns n gaps of one second, nine seconds apart.
 func gaps(n int) (l looks.Looks) {
 	for i := range n {
 		from := begin.Add(time.Duration(i) * 10 * time.Second)
@@ -101,8 +100,7 @@ func gaps(n int) (l looks.Looks) {
 	return l
 }
 
-// TestGapsAreBounded: those of a profile are, and no span is said to lack much of what is
-// not next to it.
+// TestGapsAreBounded: the gaps of a profile are bounded, and each stays near its time.
 func TestGapsAreBounded(t *testing.T) {
 	const n = 1000
 	l := gaps(n)
@@ -132,7 +130,7 @@ func TestGapsAreBounded(t *testing.T) {
 	}
 }
 
-// TestGapsOfManyProfiles: a span between two of them has none, however many there are.
+// TestGapsOfManyProfiles: a span between two gaps has none, however many there are.
 func TestGapsOfManyProfiles(t *testing.T) {
 	const n = 300
 	var l looks.Looks
@@ -168,7 +166,7 @@ func TestWhatCannotBeIsNoLooks(t *testing.T) {
 	}
 }
 
-// TestAnEndInALongInterval has more of an error than another.
+// TestAnEndInALongInterval: its error is larger.
 func TestAnEndInALongInterval(t *testing.T) {
 	var l looks.Looks
 	now := begin
@@ -196,8 +194,8 @@ func TestAnEndInALongInterval(t *testing.T) {
 	}
 }
 
-// TestAnEndOfALateOrVagueLook: the error is larger where the look at the end of the interval
-// was late, and where it is not known on which side of a look the end is.
+// TestAnEndOfALateOrVagueLook: a late look at the end of the interval makes the error
+// larger. So does an end that may be on either side of a look.
 func TestAnEndOfALateOrVagueLook(t *testing.T) {
 	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
 	const ms = time.Millisecond
@@ -205,8 +203,8 @@ func TestAnEndOfALateOrVagueLook(t *testing.T) {
 	l.Add(at(0), at(100), 0, 0, 0)
 	l.Add(at(100), at(500), 0, 300*ms, 0)
 	l.Add(at(500), at(600), 0, 0, 50*ms)
-	l.Add(at(600), at(700), 0, time.Second, 0) // later than it is long
-	l.Add(at(700), at(800), 60*ms, 20*ms, 0)   // and for 60 ms nobody watched
+	l.Add(at(600), at(700), 0, time.Second, 0) // the delay exceeds the interval
+	l.Add(at(700), at(800), 60*ms, 20*ms, 0)   // with 60 ms unwatched
 	punctual := func(d float64) float64 { return d * d / 12 }
 	late := func(d, h float64) float64 { return d*d/12 + h*h/6 }
 	for name, test := range map[string]struct {
@@ -226,7 +224,7 @@ func TestAnEndOfALateOrVagueLook(t *testing.T) {
 			t.Errorf("%s: %v ms², want %v", name, got, test.want)
 		}
 	}
-	// A short interval after a long one, whose look was vague.
+	// A short interval after a long one with a vague look.
 	l = looks.Looks{}
 	l.Add(at(0), at(100), 0, 0, 0)
 	l.Add(at(100), at(110), 0, 0, 40*ms)

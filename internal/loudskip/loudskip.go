@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loudskip has a test skip in a way that nobody overlooks.
+// Package loudskip skips tests visibly.
 package loudskip
 
 import (
@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// T is what is used of a testing.TB.
+// T is the part of testing.TB that Test uses.
 type T interface {
 	Helper()
 	Name() string
@@ -18,8 +18,8 @@ type T interface {
 	Skip(args ...any)
 }
 
-// Test skips t. The reason goes into the file that SPANPROF_SKIPPED names as well, so
-// that a run of all tests can end with what it left out.
+// Test skips t. It also appends the reason to the file named by SPANPROF_SKIPPED. A run
+// of all tests can then list its skips.
 func Test(t T, reason string) {
 	t.Helper()
 	reason = t.Name() + ": " + reason

@@ -8,9 +8,9 @@ import (
 	"net"
 )
 
-// buffered takes whole writes from a net.Pipe, which lasts until they are read.
-// An end of TLS that sends an alert in the middle of the other one's flight would
-// wait for ever, as no socket has it do.
+// buffered reads whole writes from a net.Pipe: a write blocks until all of it is read.
+// Otherwise a TLS peer that sends an alert during the other's flight would block forever.
+// Sockets do not block there.
 type buffered struct {
 	net.Conn
 

@@ -10,14 +10,14 @@ import (
 
 var _ net.Listener = (*Memory)(nil)
 
-// Memory connects a client and a server without sockets, so that their time can
-// be that of a synctest bubble. It is the server's listener.
+// Memory connects a client and a server without sockets, so that a synctest bubble can
+// control their time. It is the server's listener.
 type Memory struct {
 	conns  chan net.Conn
 	closed chan struct{} // closed by Close
 }
 
-// NewMemory returns one that must be closed once.
+// NewMemory returns a Memory. It must be closed once.
 func NewMemory() *Memory {
 	return &Memory{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
@@ -32,13 +32,13 @@ func (m *Memory) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and what dials; connections stay.
+// Close ends Accept and pending dials; connections stay open.
 func (m *Memory) Close() error {
 	close(m.closed)
 	return nil
 }
 
-// Addr returns one that means nothing.
+// Addr returns a placeholder.
 func (m *Memory) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // DialContext connects to the server, whatever the address.

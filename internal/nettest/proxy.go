@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Fault is what a Proxy does to its connections. The zero Fault is none.
+// Fault is what a Proxy does to its connections. The zero value does nothing.
 type Fault struct {
-	// Refused has nothing listen.
+	// Refused closes the listening port.
 	Refused bool
 	// Latency delays every piece, each way.
 	Latency time.Duration
-	// Bandwidth limits the bytes a second, each way; 0 is no limit.
+	// Bandwidth limits the bytes per second, each way; 0 is no limit.
 	Bandwidth int
 	// SlowClose keeps the end of one side of a connection from the other.
 	SlowClose bool
-	// End is what becomes of a connection once After bytes have come from the client.
+	// End is how a connection fails after After bytes from the client.
 	End   End
 	After int
 }
@@ -32,14 +32,14 @@ type End int
 const (
 	// Whole connections do not fail.
 	Whole End = iota
-	// ByReset has both sides reset.
+	// ByReset resets both sides.
 	ByReset
-	// BySilence has the client's side stay open, and nothing more is read or answered.
-	// The server's side is closed: half-open, as after a crash.
+	// BySilence closes the server's side and keeps the client's side open without
+	// reading or answering: half-open, as after a crash.
 	BySilence
 )
 
-// Proxy forwards TCP connections to a server, with a fault if it is told to.
+// Proxy forwards TCP connections to a server, with an optional fault.
 type Proxy struct {
 	server  string
 	address string
@@ -59,10 +59,10 @@ func NewProxy(server string) (*Proxy, error) {
 	return p, p.Set(Fault{})
 }
 
-// Address is where the Proxy listens. It stays the same.
+// Address returns the listening address. It never changes.
 func (p *Proxy) Address() string { return p.address }
 
-// Set resets all connections and gives those that follow this fault.
+// Set resets all connections. New connections have the fault f.
 func (p *Proxy) Set(f Fault) error {
 	p.mu.Lock()
 	p.fault = f
@@ -70,7 +70,7 @@ func (p *Proxy) Set(f Fault) error {
 	if f.Refused {
 		p.listener = nil
 	}
-	p.reset() // with the change: a connection that comes in between has the new fault
+	p.reset() // under the same lock: a later connection has the new fault
 	p.mu.Unlock()
 	if f.Refused && old != nil {
 		return old.Close()
@@ -142,10 +142,10 @@ type link struct {
 	fault  Fault
 	client *net.TCPConn
 	silent atomic.Bool
-	failed *atomic.Int64 // counts those that have met their End
+	failed *atomic.Int64 // counts connections that have met their End
 
 	mu     sync.Mutex
-	server *net.TCPConn // nil until it is there
+	server *net.TCPConn // nil until connected
 	ended  bool
 	done   chan struct{} // closed by reset
 }
@@ -214,8 +214,8 @@ func (l *link) forward(from, to *net.TCPConn, request bool) {
 	}
 }
 
-// pause takes as long as the network for n bytes. It returns false if the link was
-// reset meanwhile.
+// pause takes as long as the network would take for n bytes. It returns false if the
+// link was reset in the meantime.
 func (l *link) pause(n int) bool {
 	d := l.fault.Latency
 	if l.fault.Bandwidth > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// echo returns a Proxy in front of a server that sends back what it gets.
+// echo returns a Proxy in front of an echo server.
 func echo(t *testing.T) *nettest.Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +51,7 @@ func echo(t *testing.T) *nettest.Proxy {
 	return p
 }
 
-// exchange sends text and its end, and returns what comes back within that time.
+// exchange sends text and its end. It returns the reply within the time wait.
 func exchange(t *testing.T, p *nettest.Proxy, text string, wait time.Duration) (string, error) {
 	t.Helper()
 	c, err := net.Dial("tcp", p.Address())
@@ -65,7 +65,7 @@ func exchange(t *testing.T, p *nettest.Proxy, text string, wait time.Duration) (
 	if _, err := io.WriteString(c, text); err != nil {
 		return "", err
 	}
-	_ = c.(*net.TCPConn).CloseWrite() // it may have been reset: Read says so
+	_ = c.(*net.TCPConn).CloseWrite() // fails after a reset, as Read then does
 	got, err := io.ReadAll(c)
 	return string(got), err
 }
@@ -105,7 +105,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A Reset ends what is open, and what comes later is well.
+// A Reset closes open connections; later ones work.
 func TestProxyReset(t *testing.T) {
 	p := echo(t)
 	c, err := net.Dial("tcp", p.Address())

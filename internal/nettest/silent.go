@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Silent returns c with a fault: from the given time on it stays open, but what
-// is written goes nowhere and nothing comes, as behind a proxy that has lost the
-// connection.
+// Silent returns c with a fault from the given time on. It stays open, but writes are
+// discarded and nothing arrives, as behind a proxy that has lost the connection.
 func Silent(c net.Conn, from time.Time) net.Conn { return silent{c, from} }
 
 type silent struct {

@@ -1,14 +1,13 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profilebuilder makes pprof profiles: of each function, mapping and
-// location it makes one, with an ID. The CPU log, the wall sampler and the store
-// build theirs with it.
+// Package profilebuilder makes pprof profiles. It makes each function, mapping and
+// location once, with an ID. The CPU log, the wall sampler and the store use it.
 package profilebuilder
 
 import "github.com/google/pprof/profile"
 
-// Builder adds samples to a profile. L is what its user knows a location by.
+// Builder adds samples to a profile. L is the caller's key of a location.
 type Builder[L comparable] struct {
 	// Profile is what is being built.
 	Profile *profile.Profile
@@ -43,8 +42,8 @@ func (b *Builder[L]) Sample(stack []*profile.Location) *profile.Sample {
 	return s
 }
 
-// Label adds a label to those of a sample, which may be nil, and returns them. One
-// without a value is left out: encoded, it would be the number 0.
+// Label adds a label to labels, which may be nil, and returns them. A label without a
+// value is left out: encoded, it would be the number 0.
 func (b *Builder[L]) Label(labels map[string][]string, key, value string) map[string][]string {
 	switch {
 	case value == "":
@@ -61,8 +60,8 @@ func (b *Builder[L]) Label(labels map[string][]string, key, value string) map[st
 	return labels
 }
 
-// Location returns the location of key. The first call for a key asks describe for
-// it, which may return nil for one that is to be left out of stacks.
+// Location returns the location of key. The first call for a key calls describe. A nil
+// result leaves the location out of stacks.
 func (b *Builder[L]) Location(key L, describe func() *profile.Location) *profile.Location {
 	l, ok := b.locations[key]
 	if ok {
@@ -76,7 +75,7 @@ func (b *Builder[L]) Location(key L, describe func() *profile.Location) *profile
 	return l
 }
 
-// Function returns the function that is like f, which has no ID.
+// Function returns the function that equals f, except for its ID.
 func (b *Builder[L]) Function(f profile.Function) *profile.Function {
 	known := b.functions[f]
 	if known == nil {
@@ -89,7 +88,7 @@ func (b *Builder[L]) Function(f profile.Function) *profile.Function {
 	return known
 }
 
-// Mapping returns the mapping that is like m, which has no ID.
+// Mapping returns the mapping that equals m, except for its ID.
 func (b *Builder[L]) Mapping(m profile.Mapping) *profile.Mapping {
 	known := b.mappings[m]
 	if known == nil {

@@ -1,8 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package queriertest stands in for a Pyroscope server in tests: it answers as a real one
-// did when its answers were recorded.
+// Package queriertest stands in for a Pyroscope server in tests. It replays the recorded
+// answers of a real one.
 package queriertest
 
 import (
@@ -26,11 +26,11 @@ import (
 //go:embed testdata/*.json
 var files embed.FS
 
-// Recording is what a server answered, and what is known of what it holds.
+// Recording is the answers of a server, and some facts about its contents.
 type Recording struct {
-	// From and Until are the time of the questions. Answers do not depend on it.
+	// From and Until are the time range of the questions. Answers do not depend on it.
 	From, Until time.Time
-	// Span is the id of a span, CPU its CPU time by its own process.
+	// Span is the id of a span. CPU is its CPU time, measured by its own process.
 	Span          string
 	CPU           time.Duration
 	Service, Name string
@@ -43,15 +43,15 @@ type Exchange struct {
 	Question    string
 	Status      int
 	ContentType string
-	// Start and End are the time that it asks about, in milliseconds.
+	// Start and End are the question's time range, in milliseconds.
 	Start, End string
-	// Answer is set where the answer is a short one in JSON, Gzipped otherwise.
+	// Answer is set for short answers in JSON, Gzipped for others.
 	Answer  json.RawMessage `json:",omitempty"`
 	Gzipped []byte          `json:",omitempty"`
 }
 
-// Load returns the recording of a server with the storage "v2", or "dual" of both, which
-// the server still asked for v1.
+// Load returns the recording of a server. Its storage is "v2", or "dual" for a server with
+// both that still queried v1.
 func Load(storage string) (*Recording, error) {
 	data, err := files.ReadFile("testdata/" + storage + ".json")
 	if err != nil {
@@ -61,7 +61,7 @@ func Load(storage string) (*Recording, error) {
 	return r, json.Unmarshal(data, r)
 }
 
-// ServeHTTP answers as the server did. What was not recorded is status 500.
+// ServeHTTP answers as the server did. The status is 500 for unrecorded questions.
 func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	asked, _, err := questionOf(request)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.Exchanges[i].write(w)
 }
 
-// is says whether both are the same question.
+// is reports whether both are the same question.
 func (e Exchange) is(other Exchange) bool {
 	return e.Question == other.Question && e.Start == other.Start && e.End == other.End
 }
@@ -97,7 +97,7 @@ func (e Exchange) write(w http.ResponseWriter) {
 	_, _ = w.Write(body)
 }
 
-// Recorder passes questions on to a server, and records the answers.
+// Recorder forwards questions to a server, and records the answers.
 type Recorder struct {
 	// Server is the address of the server.
 	Server string
@@ -106,7 +106,7 @@ type Recorder struct {
 	exchanges []Exchange
 }
 
-// Exchanges returns what was asked, each question once.
+// Exchanges returns the recorded exchanges, each question once.
 func (r *Recorder) Exchanges() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()

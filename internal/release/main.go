@@ -1,17 +1,17 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Release turns the go.mod files of a checkout into those of a release, and says
-// what to tag.
+// Release rewrites the go.mod files of a checkout for a release, and prints the tags to
+// set.
 //
 //	GOWORK=off go -C internal/release run . -version v0.1.0
 //
 // During development a module of this repository requires the others at v0.0.0
 // and replaces them by their directories. Go ignores the replacements of a
 // dependency, so a released go.mod has none: it requires the others at the
-// version that is released. All modules have the same version, and one commit
-// carries all tags. The program writes go.mod and go.sum, of the modules that are
-// required first, and prints the commands that are left.
+// released version. All modules have the same version, and one commit
+// carries all tags. The program writes go.mod and go.sum, in the order of
+// requirement, and prints the remaining commands.
 package main
 
 import (
@@ -39,7 +39,7 @@ func run(dir, version string) error {
 	if err := prepare(dir, version); err != nil {
 		return err
 	}
-	fmt.Printf("go.mod and go.sum of %d modules say %s. Now:\n\n", len(modules), version)
+	fmt.Printf("Set go.mod and go.sum of %d modules to %s. Now:\n\n", len(modules), version)
 	fmt.Printf("\tgit commit -am 'release: %s'\n", version)
 	for _, m := range modules {
 		fmt.Printf("\tgit tag %s\n", m.tag(version))

@@ -25,7 +25,7 @@ const root = "github.com/spanprof/spanprof"
 // module is the directory of a released module, relative to the top.
 type module string
 
-// modules are what a release has, each after those that it requires.
+// modules are the modules of a release. Each is listed after its requirements.
 var modules = []module{".", "exectrace", "cmd/spanprof", "exporter/otlp", "exporter/otlp/otlpgrpc", "ebpfbridge", "ebpfbridge/profilesprocessor", "examples"}
 
 func (m module) path() string {
@@ -125,8 +125,7 @@ func addSums(file string, sums, required []string) error {
 	return os.WriteFile(file, []byte(strings.Join(slices.Compact(lines), "\n")+"\n"), 0o644)
 }
 
-// sumsOf returns the lines of go.sum for a module whose go.mod is that of the
-// release.
+// sumsOf returns the lines of go.sum for a module after its go.mod was prepared.
 func sumsOf(m module, dir, version string) ([]string, error) {
 	zipped, err := os.CreateTemp("", "release-*.zip")
 	if err != nil {
@@ -156,7 +155,7 @@ func sumsOf(m module, dir, version string) ([]string, error) {
 	}, nil
 }
 
-// writeZip writes what the module proxy serves of a module.
+// writeZip writes the zip file that the module proxy serves for a module.
 func writeZip(w io.Writer, m module, dir, version string) error {
 	return modzip.CreateFromDir(w, modmodule.Version{Path: m.path(), Version: version}, dir)
 }

@@ -90,10 +90,10 @@ func main() { _, _ = otlpgrpc.New() }
 		command(t, dir, append(environment, "GOBIN="+dir), "go", "install", root+"/cmd/spanprof@"+testVersion)
 		program := filepath.Join(dir, "spanprof"+goEnv(t, "GOEXE"))
 		if out := command(t, dir, environment, program, "help"); !strings.Contains(out, "Usage: spanprof COMMAND") {
-			t.Errorf("spanprof help says\n%s", out)
+			t.Errorf("spanprof help prints\n%s", out)
 		}
-		// What Go has written into the program: the command's module, then those
-		// of its packages, and no replacement.
+		// What Go has written into the program: the command's module, then the
+		// modules of its packages, and no replacement.
 		var used []string
 		built := command(t, dir, environment, "go", "version", "-m", program)
 		for line := range strings.Lines(built) {
@@ -135,7 +135,7 @@ func main() { _, _ = otlpgrpc.New() }
 	})
 }
 
-// A release has all modules but those for tests and tools, in the workspace or outside.
+// A release has all modules except the ones for tests and tools, in the workspace or outside.
 func TestModulesAreThoseOfTheRepository(t *testing.T) {
 	var want []string
 	err := fs.WalkDir(os.DirFS("../.."), ".", func(file string, entry fs.DirEntry, err error) error {
@@ -170,7 +170,7 @@ func TestPrepareRefusesWhatIsNoVersion(t *testing.T) {
 	}
 }
 
-// checkout returns a copy of the files that git knows, as they are now.
+// checkout returns a copy of the tracked files, with uncommitted changes.
 func checkout(t *testing.T) string {
 	t.Helper()
 	top := t.TempDir()
@@ -221,7 +221,7 @@ func layOut(t *testing.T, top string) string {
 func ownCache(t *testing.T) string {
 	t.Helper()
 	cache, own := goEnv(t, "GOMODCACHE"), t.TempDir()
-	// The downloads are shared; what is unpacked of them is not.
+	// The downloads are shared, the unpacked modules are not.
 	if err := os.MkdirAll(filepath.Join(own, "cache", "download"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report keeps failures of other people's code from doing harm: [Contain]
-// turns a panic of a call into an error, and a [Reporter] gives errors to
-// otel.Handle without waiting for the program's handler.
+// Package report keeps failures of other people's code from doing harm. [Contain]
+// turns a panic of a call into an error. A [Reporter] gives errors to otel.Handle
+// without waiting for the program's handler.
 package report
 
 import (
@@ -11,11 +11,10 @@ import (
 	"runtime/debug"
 )
 
-// Contain calls f and turns a panic or a runtime.Goexit into an error. The stack
-// is part of it: without it nobody can tell where the exporter failed.
+// Contain calls f and turns a panic or a runtime.Goexit into an error. The error
+// includes the stack, which shows where the exporter failed.
 //
-// f has a goroutine of its own because nothing stops a Goexit: it would take
-// the worker along.
+// f runs on its own goroutine because nothing stops a Goexit: it would end the worker.
 func Contain(f func() error) error {
 	result := make(chan error, 1)
 	go func() {

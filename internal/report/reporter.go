@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// maxReports is how many errors may wait for an error handler that
-	// does not return.
+	// maxReports is how many errors may wait for a blocked error handler.
 	maxReports = 16
-	// reportGrace is how long Shutdown waits for the error handler, so that
-	// a program which ends hears of what failed last.
+	// reportGrace is how long Shutdown waits for the error handler, to report
+	// the last failures of a program that ends.
 	reportGrace = 500 * time.Millisecond
 )
 
 // Reporter gives errors to otel.Handle, one at a time and in order, from
-// goroutines of its own. The program's error handler may do anything there: it
-// may shut down what has failed, and that waits for the queue's worker. The
+// goroutines of its own. The error handler may call back into this package: it may
+// shut down the failed component, and that waits for the queue's worker. The
 // zero value is ready to use.
 type Reporter struct {
 	mu      sync.Mutex
@@ -37,11 +36,11 @@ type Reporter struct {
 	idle    chan struct{} // closed when no report is running; nil when none is
 }
 
-// Report returns at once. An error is reported at most once a minute for each cause,
-// with how many there were in between: a server that refuses every profile would fill
-// the log otherwise. Two errors have one cause if their first lines differ in numbers
-// alone. When maxReports errors are waiting, err is counted and the number is
-// reported in its turn.
+// Report returns immediately. It reports an error at most once a minute per cause, with
+// the number of errors in between. Otherwise a server that refuses every profile would
+// fill the log. Two errors have one cause if their first lines differ only in numbers.
+// When maxReports errors are waiting, err is only counted, and the count is reported in
+// its turn.
 func (r *Reporter) Report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,8 +53,8 @@ func (r *Reporter) Report(err error) {
 var synchronous atomic.Pointer[func(error)]
 
 // Synchronous is for tests. Until restore is called, every Reporter of the process calls
-// handle in place of otel.Handle, and Report returns after it. The limit of one report
-// a minute stays. handle must not use the component that reports.
+// handle in place of otel.Handle before Report returns. The limit of one report per
+// minute stays. handle must not use the component that reports.
 func Synchronous(handle func(error)) (restore func()) {
 	before := synchronous.Swap(&handle)
 	return func() { synchronous.Store(before) }
@@ -97,20 +96,20 @@ func (r *Reporter) next() {
 }
 
 func (r *Reporter) handle(err error) {
-	// Deferred, for a handler that ends its goroutine, as t.Fatal does.
+	// Deferred because a handler may end its goroutine, as t.Fatal does.
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.next()
 	}()
-	// The goroutine inherits the labels of the call that had an error to
-	// report, which may work for a span.
+	// The goroutine inherits the labels of the caller of Report, which may work
+	// for a span.
 	goruntime.ClearLabels()
 	otel.Handle(err)
 }
 
-// Wait flushes, and returns when every error has been reported. It does not wait longer than
-// reportGrace, for it may be the error handler that calls.
+// Wait flushes. It returns when every error has been reported, ctx ends or reportGrace is
+// over: the caller may be the error handler.
 func (r *Reporter) Wait(ctx context.Context) {
 	r.Flush()
 	r.mu.Lock()

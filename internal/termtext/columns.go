@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is the width of the text forms. Queries may be longer: people copy them.
+// Columns is the width of the text forms. Queries may be longer to allow copying.
 const Columns = 100
 
-// MaxQuoted is how many columns of a name a sentence quotes.
+// MaxQuoted is the maximum number of columns of a quoted name in a sentence.
 const MaxQuoted = 80
 
 // Clip shortens a text to n columns, at its end.
@@ -26,7 +26,7 @@ func Clip(s string, n int) string {
 }
 
 // ClipStart shortens a text to n columns, at its beginning: the end of a function's
-// name says more than its package's path.
+// name is more specific than its package's path.
 func ClipStart(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
@@ -55,8 +55,7 @@ func Wrap(s string, n int) []string {
 	return append(lines, string(line))
 }
 
-// Prose writes a text in as many lines as it takes, each indented by n columns. The first
-// one begins with name.
+// Prose writes a text as lines indented by n columns. The first line begins with name.
 func Prose(b *strings.Builder, name string, n int, text string) {
 	for _, line := range Wrap(text, Columns-n) {
 		fmt.Fprintf(b, "%-*s%s\n", n, name, OneLine(line))
@@ -64,7 +63,7 @@ func Prose(b *strings.Builder, name string, n int, text string) {
 	}
 }
 
-// TimeColumn formats the times in one column of a table. If they are all of one
+// TimeColumn formats the times in one column of a table. If all are on one
 // day, the day is the column's title.
 type TimeColumn struct {
 	Title  string
@@ -86,10 +85,10 @@ func NewTimeColumn[T any](rows []T, at func(T) time.Time) TimeColumn {
 	return c
 }
 
-// Width returns the number of columns that a time takes.
+// Width returns the number of columns of a time.
 func (c TimeColumn) Width() int { return len(c.layout) }
 
-// Format returns a time as it stands in the column.
+// Format returns a time in the column's format.
 func (c TimeColumn) Format(t time.Time) string { return t.UTC().Format(c.layout) }
 
 // TimeRange returns the time from one moment until another.

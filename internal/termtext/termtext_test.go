@@ -55,7 +55,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// What turns the direction of writing would turn that of the line after it.
+// A direction override would also reverse the line after it.
 func TestDirectionOfNames(t *testing.T) {
 	for _, r := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
 		if got := termtext.OneLine("a" + string(r) + "b"); got != "a\uFFFDb" {

@@ -19,7 +19,7 @@ const (
 	Count       = "count"
 )
 
-// Value returns a value with three digits and a unit that people read.
+// Value returns a value with three digits and a readable unit.
 func Value(v int64, unit string) string {
 	switch unit {
 	case Nanoseconds:
@@ -44,8 +44,8 @@ func scaled(v, step float64, units ...string) string {
 	return fmt.Sprintf("%.2f %s", v, units[i])
 }
 
-// OneLine replaces the characters in s that would move a terminal's cursor or change
-// the direction of the text that follows.
+// OneLine replaces characters in s that would move a terminal's cursor or reverse the
+// following text.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

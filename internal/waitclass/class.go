@@ -1,11 +1,11 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package waitclass tells from a goroutine's stack what it waits for.
+// Package waitclass classifies from a goroutine's stack what it waits for.
 //
-// It goes by the names of functions of the runtime and the standard library at the leaf,
-// as they are in Go 1.26 and 1.27. Where a name is not known, the goroutine is
-// Running or, if the stack says that it is parked or waits for a semaphore, Unknown.
+// It uses the names of leaf functions of the runtime and the standard library in Go 1.26
+// and 1.27. With an unknown name, the goroutine is Running. It is Unknown if the stack
+// shows that it is parked or waits for a semaphore.
 package waitclass
 
 import (
@@ -16,17 +16,17 @@ import (
 // Class is what a goroutine waits for.
 type Class int
 
-// The classes, in the order in which they are shown where sums are equal.
+// The classes, in their display order for equal sums.
 const (
 	Running       Class = iota // or ready to run
-	Mutex                      // sync.Mutex, sync.RWMutex, sync.Once and what is made of them
-	Channel                    // receives from one channel or sends to one
-	Select                     // of several
+	Mutex                      // sync.Mutex, sync.RWMutex, sync.Once and types built on them
+	Channel                    // a receive from or a send to one channel
+	Select                     // on several channels
 	CondWaitGroup              // sync.Cond, sync.WaitGroup
 	Network                    // a connection or a listener
-	Syscall                    // a file, a pipe, another process: any other call of the system
+	Syscall                    // a file, a pipe, another process: any other system call
 	Sleep                      // time.Sleep
-	GC                         // the garbage collector wants work done first, or has stopped the program
+	GC                         // assists the garbage collector, or is stopped by it
 	Cgo                        // in C code
 	Unknown
 )
@@ -38,8 +38,8 @@ var names = [Count]string{"running", "mutex", "channel", "select", "cond or wait
 
 func (c Class) String() string { return names[c] }
 
-// byFunction has what a goroutine waits for that is in one of these functions, if none
-// at the leaf side of it says so already.
+// byFunction maps a function to what its goroutine waits for. The function nearest the
+// leaf counts.
 var byFunction = map[string]Class{
 	"sync.runtime_SemacquireMutex":          Mutex,
 	"sync.runtime_SemacquireRWMutex":        Mutex,
@@ -55,7 +55,7 @@ var byFunction = map[string]Class{
 	"runtime.chansend1": Channel,
 
 	"runtime.selectgo": Select,
-	"runtime.block":    Select, // one of no channel
+	"runtime.block":    Select, // without a channel
 
 	"sync.runtime_notifyListWait":      CondWaitGroup,
 	"sync.runtime_SemacquireWaitGroup": CondWaitGroup,
@@ -78,7 +78,7 @@ var byFunction = map[string]Class{
 	"runtime.(*gcWork).balance":      GC,
 	"runtime.gcMarkDone":             GC,
 	"runtime.gcMarkTermination":      GC,
-	"runtime.coroswitch":             Unknown, // of iter.Pull: to whatever the other side does
+	"runtime.coroswitch":             Unknown, // iter.Pull: depends on the other side
 	"runtime.notetsleepg":            Unknown,
 	"runtime.ReadTrace":              Unknown,
 	"os/signal.signal_recv":          Unknown,
@@ -88,13 +88,13 @@ var byFunction = map[string]Class{
 	"internal/poll.runtime_pollWait": Network,
 }
 
-// Of returns the class of a stack, whose functions come leaf first.
+// Of returns the class of a stack. functions are its functions, leaf first.
 func Of(functions iter.Seq[string]) Class {
 	class, found, parked := Running, false, false
 	for name := range functions {
 		switch {
 		case found:
-			// It waits for input or output: on whose behalf?
+			// A wait for input or output: its callers decide the class.
 			switch {
 			case class == Cgo && isSystem(name):
 				class = Syscall
@@ -108,9 +108,9 @@ func Of(functions iter.Seq[string]) Class {
 			}
 			return class
 		case name == "runtime.gopark", name == "runtime.goparkunlock", name == "runtime.semacquire1":
-			parked = true // on whose behalf is said by a caller, if at all
+			parked = true // a caller may give the reason
 		case name == "runtime.cgocall":
-			class, found = Cgo, true // Windows is called by it, too
+			class, found = Cgo, true // Windows system calls use it, too
 		case isCall(name):
 			class, found = Syscall, true
 		default:
@@ -134,7 +134,7 @@ func Of(functions iter.Seq[string]) Class {
 	return class
 }
 
-// isSystem reports whether a function is of a package that calls the system.
+// isSystem reports whether a function's package makes system calls.
 func isSystem(function string) bool {
 	for _, p := range [...]string{"syscall.", "internal/runtime/syscall", "internal/syscall/", "golang.org/x/sys/"} {
 		if strings.HasPrefix(function, p) {
@@ -144,7 +144,7 @@ func isSystem(function string) bool {
 	return false
 }
 
-// isCall reports whether a function is a call of the system.
+// isCall reports whether a function is a system call.
 func isCall(function string) bool {
 	if !isSystem(function) {
 		return false

@@ -25,7 +25,7 @@ import (
 	"github.com/spanprof/spanprof/internal/waitclass"
 )
 
-// TestRealWaits has a goroutine wait in each way, and asks what it waits for.
+// TestRealWaits blocks a goroutine in each way, and compares its class.
 func TestRealWaits(t *testing.T) {
 	traced := make(blockedWriter)
 	if err := trace.Start(traced); err != nil {
@@ -35,7 +35,7 @@ func TestRealWaits(t *testing.T) {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	closeTraced := sync.OnceFunc(func() { close(traced) })
-	defer closeTraced() // or a failure waits for ever
+	defer closeTraced() // a failure must not block forever
 	want := make(map[string]string)
 	run := func(name string, class waitclass.Class, f func()) {
 		want[name] = class.String()
@@ -141,7 +141,7 @@ func TestRealWaits(t *testing.T) {
 		yield(1)
 	})
 	run("iter.Pull", waitclass.Unknown, func() { next() })
-	// It waits for a semaphore of the runtime, until the trace is written.
+	// It waits for a semaphore of the runtime until the trace is written.
 	run("trace.Stop", waitclass.Unknown, trace.Stop)
 
 	var got map[string]string
@@ -160,7 +160,7 @@ func TestRealWaits(t *testing.T) {
 	closeTraced()
 	<-sends
 	for _, c := range []io.Closer{pipeWriter, listener, connection, accepted, r, w} {
-		_ = c.Close() // what waits for it ends
+		_ = c.Close() // ends the waits for it
 	}
 	mu.Unlock()
 	write.Unlock()
@@ -175,7 +175,7 @@ func TestRealWaits(t *testing.T) {
 	stopPull()
 }
 
-// blockedWriter writes nothing until it is closed.
+// blockedWriter blocks writes until it is closed.
 type blockedWriter chan struct{}
 
 func (w blockedWriter) Write(p []byte) (int, error) {

@@ -3,14 +3,14 @@
 
 //go:build linux
 
-// Ebpfthreads is a program with spans for an eBPF agent to sample, that takes its samples
-// from the socket of a hostview and places them by its own execution trace. It knows the
-// truth, and says how many were placed, and how many of them wrongly.
+// Ebpfthreads runs spans for an eBPF agent to sample. It reads its samples from the
+// socket of a hostview and places them with its own execution trace. It prints how many
+// samples were placed, and how many of them wrongly.
 //
 //	ebpfthreads -socket /run/spanprof/host.sock <<<2000
 //
-// It reads from its input how many samples to place by the trace before it ends. An interrupt
-// ends it before.
+// It reads from its input how many samples to place before it ends. An interrupt ends it
+// earlier.
 package main
 
 import (
@@ -35,10 +35,10 @@ import (
 
 // result is what the program prints.
 type result struct {
-	PID int // as the program knows it
+	PID int // in the program's own namespace
 	samples
 	judged
-	Known     int // workers of whom samples were placed by the trace
+	Known     int // workers with samples that the trace placed
 	Status    receiver.Status
 	Recording exectrace.Status
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
-// attempts are those that an exporter makes, seen from its client.
+// attempts records an exporter's attempts, as its client sees them.
 type attempts struct {
 	t         *testing.T
 	transport *http.Transport
@@ -28,12 +28,12 @@ type attempts struct {
 	running sync.WaitGroup
 }
 
-// attempt is one of them.
+// attempt is one attempt to send a profile.
 type attempt struct {
 	ctx   context.Context
 	ended bool
-	taken bool // the server has said so
-	cut   bool // its time was over before there was an answer
+	taken bool // as the server answered
+	cut   bool // its time ended before an answer
 }
 
 func (k attempt) wasTaken() bool { return k.taken }
@@ -42,7 +42,7 @@ func newAttempts(t *testing.T) *attempts {
 	return &attempts{t: t, transport: httpsend.NewTransport(), of: make(map[string][]*attempt)}
 }
 
-// begin sees an attempt at the profile with that id. The caller calls end once.
+// begin records an attempt to send the profile with that id. The caller calls end once.
 func (a *attempts) begin(ctx context.Context, id string) (end func(taken bool)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *attempts) begin(ctx context.Context, id string) (end func(taken bool)) 
 	}
 	k := &attempt{ctx: ctx}
 	a.of[id] = append(a.of[id], k)
-	late := a.over // one without time: it fails at once, and nobody waits for it
+	late := a.over // without time left: it fails immediately
 	if !late {
 		a.running.Add(1)
 	}
@@ -78,7 +78,7 @@ func (a *attempts) seen() map[string][]attempt {
 	return seen
 }
 
-// end is called when Shutdown has returned: what is still being sent has no time left.
+// end must be called after Shutdown returns: the open attempts have no time left.
 func (a *attempts) end() {
 	a.mu.Lock()
 	a.over = true
@@ -94,7 +94,7 @@ func (a *attempts) end() {
 	a.transport.CloseIdleConnections()
 }
 
-// RoundTrip sees the attempts over HTTP.
+// RoundTrip records the attempts over HTTP.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	read := r.Clone(r.Context())
 	var err error
@@ -111,7 +111,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// invoke sees the attempts over gRPC.
+// invoke records the attempts over gRPC.
 func (a *attempts) invoke(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ids, err := idsOfProfiles(request.(*collectorpb.ExportProfilesServiceRequest))
 	if err != nil {

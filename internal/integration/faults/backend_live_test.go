@@ -28,10 +28,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// answer is what a backend does in place of taking a profile and saying so.
+// answer is the reply of a backend that may not take a profile.
 type answer struct {
-	takes  bool       // it takes the profile all the same
-	first  func()     // is called then
+	takes  bool       // the profile is counted as taken
+	first  func()     // called before the reply
 	status int        // by HTTP; 0 for a success
 	text   string     // its body
 	after  string     // its Retry-After
@@ -40,14 +40,14 @@ type answer struct {
 	slow   bool       // the connection is closed
 }
 
-// backend is a server of all three protocols. It knows how often it took each profile,
-// by the id.
+// backend is a server of all three protocols. It counts by id how often it took each
+// profile.
 type backend struct {
-	answer atomic.Pointer[answer] // nil while it is well
+	answer atomic.Pointer[answer] // nil to take every profile
 
 	mu      sync.Mutex
 	taken   map[string]int
-	refused map[string]int // how often it answered that it had not
+	refused map[string]int // how often it refused each profile
 }
 
 // delivered returns how often each profile was taken, and refused.
@@ -57,7 +57,7 @@ func (b *backend) delivered() (taken, refused map[string]int) {
 	return maps.Clone(b.taken), maps.Clone(b.refused)
 }
 
-// receive takes the profile with that id unless it is to answer otherwise.
+// receive takes the profile with that id, unless an answer is set.
 func (b *backend) receive(id string) answer {
 	a := answer{takes: true}
 	if other := b.answer.Load(); other != nil {

@@ -3,13 +3,13 @@
 
 //go:build linux
 
-// Memlock runs a program that insists on locking memory without limit, where the
-// machine does not grant that:
+// Memlock runs a program that insists on locking unlimited memory on a machine that does
+// not grant it:
 //
 //	memlock ebpf-profiler -collection-agent 127.0.0.1:11000 ...
 //
-// OpenTelemetry's eBPF profiler raises RLIMIT_MEMLOCK, which Linux has not needed
-// for eBPF since 5.11, and ends where it may not. Here it is told that it may.
+// OpenTelemetry's eBPF profiler raises RLIMIT_MEMLOCK, and ends if that fails. Linux has
+// not needed the limit for eBPF since 5.11. Here the call succeeds without effect.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(command []string) error {
 	if err != nil {
 		return err
 	}
-	// Of prlimit64(pid, resource, new, old): where there is a new limit.
+	// prlimit64(pid, resource, new, old) with a new limit.
 	err = seccomptest.Install(seccomptest.Rule{
 		Call: unix.SYS_PRLIMIT64, Equal: map[int]uint32{1: unix.RLIMIT_MEMLOCK}, NonZero: []int{2},
 	})

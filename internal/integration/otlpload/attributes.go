@@ -17,7 +17,7 @@ func number(key string, value int) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(value)}}}
 }
 
-// resource returns what an SDK with the detectors of a Kubernetes pod says of its service.
+// resource returns the resource that an SDK in a Kubernetes pod detects.
 func resource(service string) []*commonpb.KeyValue {
 	return []*commonpb.KeyValue{
 		text("service.name", service), text("service.namespace", "shop"), text("service.version", "1.42.0"),

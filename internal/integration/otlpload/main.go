@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command otlpload sends a bounded number of spans to an OTLP/gRPC receiver, and says how
-// many were taken. They are those of a small shop: traces of ten spans over five services,
-// sent as each service's SDK would send them.
+// Command otlpload sends a bounded number of spans to an OTLP/gRPC receiver, and prints
+// how many were taken. The spans are a small shop's: traces of ten spans over five
+// services, sent as each service's SDK would send them.
 //
 //	go run ./internal/integration/otlpload -to 127.0.0.1:4317 -spans 1000000 -rate 40000
 package main
@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// senders is how many requests are under way at once. More would overtake the receiver
-// by a queue of messages, not of spans.
+// senders is the number of concurrent requests. More would fill the receiver's queue
+// with messages, not spans.
 const senders = 4
 
 type load struct {
@@ -51,7 +51,7 @@ type load struct {
 	sent        atomic.Int64 // spans that the receiver has taken
 }
 
-// send sends all spans, and returns at the first error.
+// send sends all spans. It stops at the first error.
 func (l *load) send(ctx context.Context) error {
 	if l.spans <= 0 || l.rate < 0 {
 		return fmt.Errorf("-spans %d -rate %d: want a number of spans, and no negative rate", l.spans, l.rate)
@@ -84,7 +84,7 @@ func (l *load) send(ctx context.Context) error {
 	return nil
 }
 
-// schedule hands out rounds at the rate, until all are out or ctx ends.
+// schedule sends rounds at the rate, until all are sent or ctx ends.
 func (l *load) schedule(ctx context.Context, rounds chan<- time.Time) {
 	defer close(rounds)
 	due := time.Now()

@@ -67,7 +67,7 @@ var shop = [...]call{
 	{"mailer", 8, consumer, "process orders", 0.9, 0.99, messaging("process")},
 }
 
-// newRound returns a request for each service, with its spans of the round's traces.
+// newRound returns one request per service, with its spans of the round's traces.
 // Ids are new each time, and so is the mix of users, products and failures.
 func newRound(at time.Time) []*tracecollector.ExportTraceServiceRequest {
 	spans := map[string][]*tracepb.Span{}
@@ -87,7 +87,7 @@ func newRound(at time.Time) []*tracecollector.ExportTraceServiceRequest {
 	return requests
 }
 
-// addTrace appends the spans of one trace to those of their services.
+// addTrace appends the spans of one trace to the spans of each service.
 func addTrace(spans map[string][]*tracepb.Span, at time.Time) {
 	v := visit{user: rand.IntN(100_000), product: rand.IntN(5_000), failed: rand.IntN(100) == 0, route: "/checkout/{id}"}
 	if rand.IntN(50) == 0 {

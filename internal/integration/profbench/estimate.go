@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// resamples is how many the intervals are made of.
+// resamples is the number of bootstrap samples per interval.
 const resamples = 4000
 
-// estimate is a figure with what it may be too, by 95 in 100.
+// estimate is a figure with its 95 % interval.
 type estimate struct{ value, low, high float64 }
 
 // estimateOf returns the mean of the middle three fifths of xs, which outliers of a
-// shared machine do not move, and its bootstrap interval: where the same mean lies
-// of 95 in 100 drawings from xs with replacement.
+// shared machine do not move. The interval is a bootstrap: 95 % of the same means over
+// samples of xs with replacement lie in it.
 func estimateOf(xs []float64) estimate {
 	// The same figures give the same interval.
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // nothing is to be kept secret
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // nothing here is secret
 	means := make([]float64, resamples)
 	drawn := make([]float64, len(xs))
 	for i := range means {
@@ -44,7 +44,7 @@ func middle(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// add returns the sum of two figures. Its interval is the widest that theirs allow.
+// add returns the sum of two figures, with the widest interval that both allow.
 func (e estimate) add(o estimate) estimate {
 	return estimate{e.value + o.value, e.low + o.low, e.high + o.high}
 }

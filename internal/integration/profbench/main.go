@@ -32,7 +32,7 @@ func main() {
 	}
 	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
 	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
-	rows := flag.String("rows", "", "which ways lost samples are measured: those whose names have one of these texts, separated by commas, and the one profile that they are held against")
+	rows := flag.String("rows", "", "comma-separated texts: measure lost samples for the rows with one of them in their name, and for the reference profile")
 	segment := flag.Duration("segment", 30*time.Second, "how long, each time")
 	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
 	ends := flag.Int("ends", 6, "how many windows are ended")

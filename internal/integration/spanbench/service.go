@@ -39,8 +39,8 @@ var request = trace.WithAttributes(
 	attribute.String("http.route", "/cart"),
 )
 
-// service makes the candidates of a table. page keeps the spans of those with a page, one
-// page for all: a process has one CPU profiler, which measures all candidates alike.
+// service makes the candidates of a table. page keeps the spans of all candidates with a
+// page: a process has one CPU profiler, which measures all candidates alike.
 type service struct {
 	options []trace.SpanStartOption
 	page    *inprocess.Profiling
@@ -50,7 +50,7 @@ func (s *service) root(name string, tp trace.TracerProvider) *paired.Candidate {
 	return &paired.Candidate{Name: name, Span: under(context.Background(), tp, s.options...)}
 }
 
-// withPage returns a candidate whose spans are kept for the page too.
+// withPage returns a candidate that also stores its spans for the page.
 func (s *service) withPage(name string, tp interface {
 	trace.TracerProvider
 	inprocess.TracerProvider
@@ -64,7 +64,7 @@ func batched(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
 	return newSDK(sdktrace.WithBatcher(exporter))
 }
 
-// candidates returns spans that go to a batch processor, but for those of the bare SDK.
+// candidates returns spans that go to a batch processor, except with the bare SDK.
 func (s *service) candidates() []*paired.Candidate {
 	return []*paired.Candidate{
 		s.root("bare SDK, a processor that does nothing", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
@@ -81,15 +81,15 @@ func (s *service) candidates() []*paired.Candidate {
 	}
 }
 
-// nothing is a processor: with none at all the SDK does not look at the attributes.
+// nothing is a processor without effect. Without any processor the SDK skips attributes.
 type nothing struct{ sdktrace.SpanProcessor }
 
 func (nothing) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 func (nothing) OnEnd(sdktrace.ReadOnlySpan) {}
 
-// printService prints what a local root costs a service, on 1, 2 and 8 goroutines and
-// with 1 and 2 cores.
+// printService prints the cost of a local root for a service. It runs on 1, 2 and 8
+// goroutines and with 1 and 2 cores.
 func printService(w io.Writer, rounds int) error {
 	page, err := inprocess.Start(nil)
 	if err != nil {
@@ -121,13 +121,13 @@ func printService(w io.Writer, rounds int) error {
 	return page.Shutdown(ctx)
 }
 
-// throughput returns the spans a second on so many cores.
+// throughput returns the spans per second on the given number of cores.
 func throughput(c *paired.Candidate, cores int) float64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	return c.Throughput(8, 5)
 }
 
-// fresh returns candidates that have measured nothing.
+// fresh returns copies of the candidates without measurements.
 func fresh(list []*paired.Candidate) []*paired.Candidate {
 	copies := make([]*paired.Candidate, len(list))
 	for i, c := range list {

@@ -56,7 +56,7 @@ func newProgram() *program {
 	return p
 }
 
-// samples returns a profile of n samples, of which five belong to one span.
+// samples returns a profile of n samples. Five belong to one span.
 func (p *program) samples(n int) *profile.Profile {
 	of := &profile.Profile{
 		SampleType: p.whole.SampleType, PeriodType: p.whole.PeriodType, Period: p.whole.Period,
@@ -80,7 +80,7 @@ func (p *program) samples(n int) *profile.Profile {
 	return of
 }
 
-// window returns the n-th window of CPU; one without samples for nil.
+// window returns the n-th window of CPU; without samples if p is nil.
 func window(n int, p *profile.Profile) *exporter.Profile {
 	if p == nil {
 		p = &profile.Profile{
@@ -91,7 +91,7 @@ func window(n int, p *profile.Profile) *exporter.Profile {
 	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(n) * length), Duration: length}, p)
 }
 
-// record has n spans start and end.
+// record starts and ends n spans.
 func record(s *store.Store, n int) {
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("storecosts")
 	for i := range n {

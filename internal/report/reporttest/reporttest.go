@@ -15,8 +15,8 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// Handle makes handle the error handler until the end of the test t. Reports are made in
-// place: no test must wait for them. handle must not use the component that reports.
+// Handle makes handle the error handler until the end of the test t. Reports are
+// synchronous: tests need not wait. handle must not use the component that reports.
 func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
 	before := otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
@@ -27,12 +27,12 @@ func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
 	})
 }
 
-// patience is how long a busy machine may leave a report without a CPU.
+// patience is how long a report may lack a CPU on a busy machine.
 const patience = time.Minute
 
-// Settle returns when the error handler has all reports of this process. Shutdown, which a
-// program calls, waits half a second for that: on a busy machine its goroutine may get no CPU
-// for so long. Where the handler hangs, Settle gives up after a minute.
+// Settle returns when the error handler has all reports of this process. Shutdown waits
+// only half a second for that: on a busy machine its goroutine may get no CPU for so
+// long. If the handler hangs, Settle returns after a minute.
 func Settle() {
 	for d, waited := time.Millisecond, time.Duration(0); reporting() && waited < patience; d *= 2 {
 		<-time.After(d)
@@ -40,16 +40,16 @@ func Settle() {
 	}
 }
 
-// reporting reports whether a goroutine gives a report to the handler. One that has not run
-// yet is known by what has created it alone, which the form of debug=1 does not tell.
+// reporting reports whether a goroutine gives a report to the handler. Before its first
+// run only its creator identifies it. The form of debug=1 lacks the creator.
 func reporting() bool {
 	var stacks strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2) // a Builder takes everything
+	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2) // a Builder never fails
 	return strings.Contains(stacks.String(), "report.(*Reporter)")
 }
 
-// Times returns how many errors a reported one stands for: itself, and those like it
-// that came within the minute.
+// Times returns how many errors a report stands for: itself, and similar ones within the
+// minute.
 func Times(text string) uint64 {
 	i := strings.LastIndex(text, " (and ")
 	if i < 0 {

@@ -21,16 +21,16 @@ type Builder struct {
 	stack    []*profile.Location // of the sample that is being added
 }
 
-// place is a location: the address of its innermost function, and how many
-// addresses of a stack it takes.
+// place is a location: the address of its innermost function, and the number of
+// addresses of a stack that it covers.
 type place struct {
 	pc uintptr
 	n  int
 }
 
-// New returns a Builder that adds to p. split returns how many addresses at
-// the leaf of a stack are one location; location describes it, with the lines that
-// Lines returns, or returns nil to leave it out.
+// New returns a Builder that adds to p. split returns how many addresses at the leaf of
+// a stack are one location. location describes it, with the result of Lines; nil leaves
+// it out.
 func New(p *profile.Profile, split func(stack []uintptr) int, location func(addresses []uintptr) *profile.Location) *Builder {
 	return &Builder{Builder: profilebuilder.New[place](p), split: split, location: location}
 }
@@ -51,7 +51,7 @@ func (s *Builder) Add(pcs []uintptr, labels map[string][]string) *profile.Sample
 	return sample
 }
 
-// Labels adds labels to those of a sample, which may be nil, and returns them.
+// Labels adds labels to the map to, which may be nil, and returns it.
 func (s *Builder) Labels(to map[string][]string, labels []goruntime.Label) map[string][]string {
 	for _, l := range labels {
 		to = s.Label(to, l.Key, l.Value)

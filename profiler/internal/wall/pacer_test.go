@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// evenly is a pacer without chance, to whom unit is no guess: intervals are what they
-// are on average.
+// evenly returns a pacer without randomness, with unit as a measured cost. Its intervals
+// are the average ones.
 func evenly(budget, unit float64, now time.Time) *pacer {
 	p := newPacer(budget, unit, now)
 	p.random = func() float64 { return 0.5 }
@@ -24,7 +24,7 @@ func TestInterval(t *testing.T) {
 		n            int
 		want         time.Duration
 	}{
-		// 1050 us, and waking, in 0.9 % of the time.
+		// 1050 us and waking take 0.9 % of the time.
 		{0.01, 1000, 1000, (waking + 1050*time.Microsecond) * 1000 / 9},
 		{0.02, 1000, 1000, (waking + 1050*time.Microsecond) * 1000 / 18},
 		{0.01, 1000, 10_000, (waking + 10050*time.Microsecond) * 1000 / 9},
@@ -42,7 +42,7 @@ func TestInterval(t *testing.T) {
 func TestWaitFollowsTheGoroutines(t *testing.T) {
 	now := time.Now()
 	p := evenly(0.01/pace, 1000, now) // 1 % for rounds
-	// So many that a round takes a millisecond, and two, and half of one.
+	// n for a round of one millisecond, then of two, then of half a millisecond.
 	one := 1000 - int(waking/1000) - overhead
 	two, half := one+1000, one-500
 	const interval = 100 * time.Millisecond
@@ -91,7 +91,7 @@ func TestAllow(t *testing.T) {
 		n     int
 		want  bool
 	}{
-		// 1 us each; a second brings 10 ms, and that of half a minute is there at first.
+		// 1 us each. A second adds 10 ms; the budget of half a minute is there at first.
 		{"at first", 0, 0, 299_700, true},
 		{"too many at first", 0, 0, 300_100, false},
 		{"those a second later", 0, time.Second, 300_100, true},
@@ -110,7 +110,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// What is not known yet is found out by a round, unless it is hopeless.
+// The first round measures an unknown cost, unless the budget can never cover it.
 func TestFirstRound(t *testing.T) {
 	start := time.Now()
 	for _, test := range []struct {

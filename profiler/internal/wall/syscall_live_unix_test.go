@@ -11,11 +11,11 @@ import (
 )
 
 var systemCalls = map[string]wait{
-	// The leaf has another name on every system.
+	// The leaf has a different name on each system.
 	"syscall": {readSlowly, "", "syscall.Read"},
 }
 
-// readSlowly waits in a system call that the runtime knows nothing about.
+// readSlowly blocks in a system call outside the runtime's netpoller.
 func readSlowly(d time.Duration) {
 	var ends [2]int
 	if syscall.Pipe(ends[:]) != nil {

@@ -36,8 +36,8 @@ func TestTableSumsWhatIsTheSame(t *testing.T) {
 	}
 }
 
-// Half of the time between two rounds is for what the first has found, half for what the
-// second has, and all of that before the first round for what that has.
+// Half of the time between two rounds counts for the stacks of the first round, half for
+// the second's. All time before the first round counts for its stacks.
 func TestTimeIsShared(t *testing.T) {
 	tab := newTable()
 	a, b := []label{{Key: "span_id", Value: "a"}}, []label{{Key: "span_id", Value: "b"}}

@@ -3,8 +3,8 @@
 
 // Package paired compares what wrappers of tracer providers add to a span.
 //
-// It runs small batches of each wrapper in turn, for the machine's speed drifts
-// by more than what is measured here.
+// It runs small batches of each wrapper in turn: the machine's speed drifts by more than
+// the measured differences.
 package paired
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Batch is how many spans are timed together: enough for the clock, few enough
+// Batch is the number of spans timed together: enough for the clock, few enough
 // that most batches see no garbage collection.
 const Batch = 200
 
@@ -31,13 +31,13 @@ type Candidate struct {
 	perSpan []float64 // ns of each round
 }
 
-// Scenario is one kind of span. The first candidate is the bare SDK, the last
-// the wrapper that the others are compared with.
+// Scenario is one kind of span. The first candidate is the bare SDK. The others are
+// compared with the last, a wrapper.
 type Scenario struct {
 	Name       string
 	Candidates []*Candidate
-	// Extra is the index of what the last candidate does beside the others,
-	// which is taken off it for the ratio; 0 for nothing.
+	// Extra is the index of a candidate with only the last one's additional work. Its
+	// cost is subtracted from the last one's for the ratio. 0 if absent.
 	Extra int
 	// Goroutines is how many run a batch each at the same time; 0 for the calling one
 	// alone.
@@ -45,16 +45,16 @@ type Scenario struct {
 }
 
 // NewTable returns a writer that aligns the columns of tables; Flush it at the
-// end. It writes the line that says what ran.
+// end. It first writes a line with the Go version, the machine and the batches.
 func NewTable(out io.Writer, rounds int) *tabwriter.Writer {
 	fmt.Fprintf(out, "%s %s/%s, GOMAXPROCS %d, %d batches of %d spans\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), rounds, Batch)
 	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// Print runs so many batches of each candidate and writes the table. The column
-// p10 is the difference between the tenth percentiles of a wrapper's batches and
-// the bare SDK's, what a span costs when nothing disturbs; p50 is the median of the
-// differences within a round. The ratio is that of p10 to the last row.
+// Print runs rounds batches of each candidate and writes the table. Each column compares
+// a wrapper with the bare SDK. p10 is the difference between the tenth percentiles of
+// their batches: the cost of an undisturbed span. p50 is the median of the differences
+// within a round. The ratio is p10 divided by the last row's p10.
 func (s Scenario) Print(w io.Writer, rounds int) {
 	for round := range rounds {
 		for i := range s.Candidates {
@@ -86,8 +86,8 @@ func (s Scenario) Print(w io.Writer, rounds int) {
 	fmt.Fprintln(w, "\t\t\t\t\t\t")
 }
 
-// batch runs Batch spans, or so many on each of n goroutines, and returns the time of a
-// span on its core, in nanoseconds.
+// batch runs Batch spans, or parallelBatch on each of n goroutines. It returns the time
+// of one span on its core, in nanoseconds.
 func (c *Candidate) batch(n int) float64 {
 	if n == 0 {
 		start := time.Now()
@@ -101,11 +101,11 @@ func (c *Candidate) batch(n int) float64 {
 	return float64(spent.Nanoseconds()) * float64(cores) / float64(n*parallelBatch)
 }
 
-// parallelBatch is longer than Batch, so that waking the goroutines does not count.
+// parallelBatch is longer than Batch to make the wakeup of goroutines negligible.
 const parallelBatch = 5 * Batch
 
-// together runs spans on each of n goroutines and returns the time from the first start to the
-// last end.
+// together runs spans on each of n goroutines. It returns the time from the first start
+// to the last end.
 func (c *Candidate) together(n, spans int) time.Duration {
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
@@ -126,8 +126,8 @@ func (c *Candidate) together(n, spans int) time.Duration {
 	return time.Since(start)
 }
 
-// Throughput runs spans on n goroutines and returns how many a second were done, in
-// the fastest of so many rounds.
+// Throughput runs spans on n goroutines and returns the spans per second of the fastest
+// round.
 func (c *Candidate) Throughput(n, rounds int) float64 {
 	if c.Before != nil {
 		c.Before()
@@ -140,7 +140,7 @@ func (c *Candidate) Throughput(n, rounds int) float64 {
 	return float64(n*spans) / fastest.Seconds()
 }
 
-// bytes returns what a span allocates, with what others do for it meanwhile.
+// bytes returns the allocation per span, including background work of its wrapper.
 func (c *Candidate) bytes() float64 {
 	if c.Before != nil {
 		c.Before()
