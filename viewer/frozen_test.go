@@ -78,7 +78,8 @@ func TestFrozenPages(t *testing.T) {
 	}
 }
 
-// A frozen list has the graphs of its 20 slowest spans, its orders and the names.
+// A frozen list has the graphs of its 20 slowest spans and of the names, its orders and the table
+// of names.
 func TestFrozenList(t *testing.T) {
 	s := newStore(t)
 	var slowest []string
@@ -90,6 +91,9 @@ func TestFrozenList(t *testing.T) {
 	}
 	endSpan(t, s, "POST /", 0, 60)
 	h := viewer.Handler(s)
+	for _, name := range []string{"GET /", "POST /"} {
+		slowest = append(slowest, target("", "query", `shop.cpu{span_name="`+name+`"}`, "format", "json"))
+	}
 	want := append(slowest, "?filter=get&format=json", "?filter=get&format=json&order=slowest", "?filter=get&format=json&order=cpu",
 		"names?filter=get&format=json", "log?format=json", "timeline?format=json")
 	var got []string

@@ -287,6 +287,12 @@ func (r *Reader) answerOf(a *Profile, trace []store.Span) *Answer {
 	if a.Span == nil || s.Manual || s.SummaryMissing || s.Duration <= 0 || r.ranged() {
 		return nil
 	}
+	if s.SamplesHeld == 0 && s.CPUSamples == 0 && s.WallSamples == 0 && !s.HasExactTimes {
+		if mistake := r.mistake(""); mistake != "" {
+			// No state is known: the samples of the span may be there, without its labels.
+			return &Answer{States: []State{}, Sentence: nanoseconds(s.Duration.Nanoseconds()) + ": no sample has the labels of this span" + mistake + "."}
+		}
+	}
 	t := newFamily(r, s, trace)
 	m := measured{Duration: s.Duration.Nanoseconds(), Complete: s.Complete && !s.Running, Rest: notSampled, Samples: map[string]int64{}}
 	t.measure(&m)

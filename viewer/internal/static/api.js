@@ -15,6 +15,9 @@ function sorted(address) {
   return `${path.slice(path.lastIndexOf('/') + 1)}?${params}`;
 }
 
+// lacks returns true for a link of a frozen page to an answer that it does not have.
+export const lacks = (href) => isFrozen && href.startsWith('#./') && !answers.has(sorted(href));
+
 // here is the address of the page. A frozen page has it behind the # of the document.
 export function here() {
   if (!isFrozen) return location;

@@ -1,6 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { lacks } from './api.js';
 import { sentence } from './format.js';
 
 // straight returns a text without characters that change its direction: they could make
@@ -8,7 +9,9 @@ import { sentence } from './format.js';
 const straight = (text) => (typeof text === 'string' ? text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd') : text);
 
 // h makes an element. Names from a program become text nodes and attributes here, never markup.
+// A frozen page has no link to what it lacks.
 export function h(tag, props, ...children) {
+  if (tag === 'a' && props?.href && lacks(props.href)) return h('span', { class: props.class, title: props.title, hidden: props.class === 'button' }, ...children);
   const el = document.createElement(tag);
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value == null || value === false) continue;
