@@ -78,8 +78,7 @@ func TestFrozenPages(t *testing.T) {
 	}
 }
 
-// A frozen list has the graphs of its 20 slowest spans and of the names, its orders and the table
-// of names.
+// A frozen list has its orders, the table of names, and the graphs of its names and 20 slowest spans.
 func TestFrozenList(t *testing.T) {
 	s := newStore(t)
 	var slowest []string
