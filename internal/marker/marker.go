@@ -39,6 +39,9 @@ func number(name string) uint8 {
 	if n, ok := numbers.Load(name); ok {
 		return n.(uint8)
 	}
+	if len(Names()) == others {
+		return others
+	}
 	adding.Lock()
 	defer adding.Unlock()
 	var list []string
