@@ -12,7 +12,9 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +50,7 @@ const (
 // record is the file.
 type record struct {
 	Machine string           `json:"machine"`
+	Build   string           `json:"build,omitempty"` // flags that change all costs
 	Names   map[string]costs `json:"names"`
 }
 
@@ -58,7 +61,8 @@ type record struct {
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
 // without samples in a round is not compared. CPU is compared only with a file of the same
-// architecture, number of cores and Go version, and without -cpuprofile.
+// architecture, number of cores and Go version, and without -cpuprofile. Nothing is compared
+// with a file of a build with other -race or -cover flags.
 //
 // Tests with Guard must not run in parallel with others: a process has one profiler.
 func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.TracerProvider)) {
@@ -90,6 +94,10 @@ func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.Tr
 
 func compared(tb testing.TB, want, got *record) {
 	tb.Helper()
+	if want.Build != got.Build {
+		tb.Logf("spanproftest: not compared: the file is of a build with flags %q, this one has %q", want.Build, got.Build)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(want.Names)) {
 		of, ok := got.Names[name]
 		if !ok {
@@ -113,7 +121,7 @@ func compared(tb testing.TB, want, got *record) {
 }
 
 // measure returns the costs of run.
-func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (*record, error) {
+func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (r *record, err error) {
 	spans, sums := &counter{ended: map[string]float64{}}, make(summer)
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
 	p, err := profiler.New(sums, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindMutex),
@@ -121,14 +129,23 @@ func measure(ctx context.Context, run func(context.Context, trace.TracerProvider
 	if err != nil {
 		return nil, err
 	}
-	r := &record{fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()), map[string]costs{}}
+	// Also if run panics or fails the test.
+	defer func() { err = errors.Join(err, p.Shutdown(ctx)) }()
+	if p.Status().Disabled {
+		return nil, errors.New("OTEL_SDK_DISABLED or SPANPROF_DISABLED is set: there are no samples to compare")
+	}
+	r = &record{
+		Machine: fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()),
+		Build:   build(),
+		Names:   map[string]costs{},
+	}
 	for range rounds {
 		for begin := time.Now(); time.Since(begin) < round && ctx.Err() == nil; {
 			run(ctx, tp)
 		}
 		runtime.GC() // publishes the allocations
 		if err := p.Flush(ctx); err != nil {
-			return nil, errors.Join(err, p.Shutdown(ctx))
+			return nil, err
 		}
 		spans.mu.Lock()
 		for name, n := range spans.ended {
@@ -147,9 +164,20 @@ func measure(ctx context.Context, run func(context.Context, trace.TracerProvider
 		maps.DeleteFunc(of, func(_ string, values []float64) bool { return len(values) < rounds })
 	}
 	if len(r.Names) == 0 {
-		err = errors.New("no local root span of tp has ended")
+		return nil, errors.New("no local root span of tp has ended")
 	}
-	return r, errors.Join(err, p.Shutdown(ctx))
+	return r, nil
+}
+
+// build returns the flags of this test binary that change all costs.
+func build() (flags string) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		flags = " -race"
+	}
+	if testing.CoverMode() != "" {
+		flags += " -cover"
+	}
+	return strings.TrimSpace(flags)
 }
 
 // counter counts local root spans by name.

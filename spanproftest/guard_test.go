@@ -1,0 +1,54 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanproftest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// recorder is a test that keeps its errors.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any) { r.errors = append(r.errors, fmt.Sprint(args...)) }
+
+// A growth fails. With the race detector all costs grow: a file of such a build is not compared.
+func TestCompared(t *testing.T) {
+	of := func(build string, cost float64) *record {
+		return &record{Build: build, Names: map[string]costs{"GET /x": {bytes: {cost, cost + 1, cost + 2}}}}
+	}
+	for _, test := range []struct {
+		want, got *record
+		text      string
+	}{
+		{of("", 1000), of("", 1001), ""},
+		{of("", 1000), of("", 2000), "GET /x: +100 % bytes (noise ±"},
+		{of("", 1000), of("-race", 2000), ""},
+	} {
+		r := &recorder{TB: t}
+		compared(r, test.want, test.got)
+		if got := strings.Join(r.errors, "\n"); got != test.text && (test.text == "" || !strings.HasPrefix(got, test.text)) {
+			t.Errorf("got %q, want %q", got, test.text)
+		}
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	t.Setenv("SPANPROF_DISABLED", "true")
+	_, err := measure(t.Context(), func(context.Context, trace.TracerProvider) { t.Error("measures without a profiler") })
+	if err == nil || !strings.Contains(err.Error(), "SPANPROF_DISABLED") {
+		t.Errorf("got %v, want the variable", err)
+	}
+}
