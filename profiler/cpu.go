@@ -274,7 +274,7 @@ const deafAfter = time.Second
 // export returns the samples of a run, and nil if it has ended before.
 func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	if r.log == nil {
-		return exporter.NewProfile(c.window(r.start, r.end), r.profile.Bytes()), nil
+		return marked(c.window(r.start, r.end), r.profile.Bytes())
 	}
 	piece, err := r.log.Cut()
 	r.start = piece.End

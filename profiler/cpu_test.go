@@ -4,8 +4,13 @@
 package profiler
 
 import (
+	"context"
+	"runtime/pprof"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/spanprof/spanprof/internal/marker"
 )
 
 // A call of runtime/pprof that returns after the end changes nothing in cpu: the loop uses it.
@@ -28,9 +33,19 @@ func TestLateCallAfterStop(t *testing.T) {
 func TestStopWhileACallIsLate(t *testing.T) {
 	c, pending, written := newCPU(nil), make(chan *cpuRun, 1), make(chan struct{})
 	close(written)
-	c.pending, c.open = pending, &cpuRun{written: written}
+	old := &cpuRun{written: written}
+	marker.Do(t.Context(), "GET /", func(context.Context) {
+		if err := pprof.Lookup("goroutine").WriteTo(&old.profile, 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+	c.pending, c.open = pending, old
 	pending <- nil
-	if piece, _ := c.stop(); piece == nil || c.state != stateStopped || c.open != nil {
-		t.Errorf("got %v, state %q, want the profile and %q", piece, c.state, stateStopped)
+	piece, _ := c.stop()
+	if piece == nil || c.state != stateStopped || c.open != nil {
+		t.Fatalf("got %v, state %q, want the profile and %q", piece, c.state, stateStopped)
+	}
+	if p, err := piece.Parsed(); err != nil || strings.Contains(p.String(), "internal/marker.") {
+		t.Errorf("got %v, %v, want no frames of markers", p, err)
 	}
 }
