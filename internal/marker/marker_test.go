@@ -41,6 +41,19 @@ func TestOthersWithoutLock(t *testing.T) {
 	}
 }
 
+func TestDigit(t *testing.T) {
+	const prefix = "github.com/spanprof/spanprof/internal/marker."
+	for function, want := range map[string]string{
+		"": "0 false false", "h1": "0 false false", prefix: "0 false false", prefix + "Do": "0 false false",
+		prefix + "h16": "0 false false", prefix + "h15": "15 true false", prefix + "l3": "3 false true",
+	} {
+		value, high, low := marker.Digit(function)
+		if got := fmt.Sprint(value, high, low); got != want {
+			t.Errorf("%q: got %s, want %s", function, got, want)
+		}
+	}
+}
+
 func BenchmarkDo(b *testing.B) {
 	f := func(context.Context) {}
 	for b.Loop() {
