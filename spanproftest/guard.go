@@ -57,7 +57,8 @@ type record struct {
 // Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
 // spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
 // A cost that grows beyond the noise, and by more than 5 %, is an error of the test. In 99 % of
-// comparisons without a difference the noise is larger. All other results are logged.
+// comparisons without a difference the noise is larger. All other results are logged, also a cost
+// that cannot be compared.
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
 // without samples in a round is not compared. CPU is compared only with a file of the same
@@ -106,7 +107,14 @@ func compared(tb testing.TB, want, got *record) {
 		}
 		for _, unit := range []string{cpu, bytes, locks} {
 			before, after := want.Names[name][unit], of[unit]
-			if len(before) == 0 || len(after) == 0 || unit == cpu && want.Machine != got.Machine {
+			switch {
+			case len(before) == 0 && len(after) == 0:
+				continue
+			case len(before) == 0 || len(after) == 0:
+				tb.Logf("%s: %s not compared: the file has %d rounds with samples, this run %d", name, unit, len(before), len(after))
+				continue
+			case unit == cpu && want.Machine != got.Machine:
+				tb.Logf("%s: %s not compared: the file is of %s, this run of %s", name, unit, want.Machine, got.Machine)
 				continue
 			}
 			ratio, noise := compare.Ratio(before, after)

@@ -15,7 +15,11 @@ import (
 // recorder is a test that keeps its errors.
 type recorder struct {
 	testing.TB
-	errors []string
+	errors, logs []string
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
 }
 
 func (r *recorder) Errorf(format string, args ...any) {
@@ -41,6 +45,28 @@ func TestCompared(t *testing.T) {
 		compared(r, test.want, test.got)
 		if got := strings.Join(r.errors, "\n"); got != test.text && (test.text == "" || !strings.HasPrefix(got, test.text)) {
 			t.Errorf("got %q, want %q", got, test.text)
+		}
+	}
+}
+
+// A cost that cannot be compared is logged: a file of -cpuprofile has no CPU, for example.
+func TestNotCompared(t *testing.T) {
+	of := func(machine string, c costs) *record {
+		return &record{Machine: machine, Names: map[string]costs{"GET /x": c}}
+	}
+	some := []float64{1, 2}
+	for _, test := range []struct {
+		want, got *record
+		text      string
+	}{
+		{of("", nil), of("", costs{cpu: some}), "GET /x: CPU not compared: the file has 0 rounds with samples, this run 2"},
+		{of("a", costs{cpu: some}), of("b", costs{cpu: some}), "GET /x: CPU not compared: the file is of a, this run of b"},
+		{of("", nil), of("", nil), ""},
+	} {
+		r := &recorder{TB: t}
+		compared(r, test.want, test.got)
+		if got := strings.Join(r.logs, "\n"); got != test.text || len(r.errors) > 0 {
+			t.Errorf("got %q, errors %q, want %q", got, r.errors, test.text)
 		}
 	}
 }
