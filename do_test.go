@@ -5,7 +5,11 @@ package spanprof_test
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"runtime/pprof"
 	"testing"
 
@@ -14,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/conformance"
+	"github.com/spanprof/spanprof/internal/marker"
 )
 
 // carries checks the labels of the calling goroutine.
@@ -227,6 +232,48 @@ func TestDoWithInheritedLabels(t *testing.T) {
 }
 
 // BenchmarkDo is what Do takes for a span that is open, and for one that has ended.
+// A handler has the caller's writer and panics to it. It runs under a marker if the request has
+// a span.
+func TestHandler(t *testing.T) {
+	marked := func() bool {
+		pcs := make([]uintptr, 20)
+		frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+		for {
+			f, more := frames.Next()
+			if _, _, low := marker.Digit(f.Function); low || !more {
+				return low
+			}
+		}
+	}
+	writer, got := httptest.NewRecorder(), false
+	h := spanprof.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if w != writer {
+			t.Errorf("the writer is %T, want the caller's", w)
+		}
+		got = marked()
+		panic(http.ErrAbortHandler)
+	}))
+	ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("").Start(t.Context(), "GET /")
+	defer span.End()
+	for ctx, want := range map[context.Context]bool{t.Context(): false, ctx: true} {
+		func() {
+			defer func() {
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("got panic %v, want the handler's", err)
+				}
+			}()
+			h.ServeHTTP(writer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
+		}()
+		if got != want {
+			t.Errorf("under a marker: %t, want %t", got, want)
+		}
+	}
+	spanprof.Do(ctx, func(context.Context) { got = marked() })
+	if !got {
+		t.Error("Do has no marker")
+	}
+}
+
 func BenchmarkDo(b *testing.B) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
 	for name, ended := range map[string]bool{"open": false, "ended": true} {

@@ -25,6 +25,10 @@
 //     is refused.
 //   - trace?seconds=N: an execution trace.
 //
+// Work under spanprof.Handler and spanprof.Do has the label span_name in all of them, heap, mutex
+// and block included. Only the texts of debug=1 and debug=2 show two functions of
+// internal/marker in the stacks instead.
+//
 // mutex and block are empty without a rate, see profiler.WithMutexFraction and
 // profiler.WithBlockRate. Invalid parameters are answered with 400.
 //

@@ -18,9 +18,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/grafana/pyroscope-go/godeltaprof"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/marker"
+	"github.com/spanprof/spanprof/internal/marker/decode"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -123,8 +126,7 @@ func timed(p *profiler.Profiler, k exporter.Kind, name string) http.HandlerFunc 
 		}
 		switch {
 		case err == nil:
-			announce(w, name)
-			_, _ = w.Write(b.Bytes())
+			answer(w, name, b.Bytes())
 		case r.Context().Err() != nil:
 			failContext(w, r.Context().Err())
 		case errors.Is(err, profiler.ErrNotMeasured):
@@ -182,9 +184,28 @@ func delta(name string, deltas interface{ Profile(w io.Writer) error }) http.Han
 			fail(w, http.StatusInternalServerError, name+" profile: "+err.Error())
 			return
 		}
-		announce(w, "delta_"+name)
-		_, _ = w.Write(b.Bytes())
+		answer(w, "delta_"+name, b.Bytes())
 	}
+}
+
+// answer serves a profile in the pprof form. Work under a marker has the label span_name, as in
+// the Profiler's windows.
+func answer(w http.ResponseWriter, name string, pprof []byte) {
+	if marker.Names() != nil {
+		p, err := profile.ParseData(pprof)
+		var b bytes.Buffer
+		if err == nil {
+			decode.Label(p)
+			err = p.Write(&b)
+		}
+		if err != nil {
+			fail(w, http.StatusInternalServerError, name+" profile: "+err.Error())
+			return
+		}
+		pprof = b.Bytes()
+	}
+	announce(w, name)
+	_, _ = w.Write(pprof)
 }
 
 // lookup serves a profile of runtime/pprof.
@@ -203,12 +224,17 @@ func lookup(w http.ResponseWriter, r *http.Request, p *pprof.Profile) {
 	if p.Name() == "heap" && r.FormValue("gc") != "" {
 		runtime.GC()
 	}
-	if debug == 0 {
-		announce(w, p.Name())
-	} else {
+	if debug != 0 {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_ = p.WriteTo(w, debug) // the error would be that the client has gone away
+		return
 	}
-	_ = p.WriteTo(w, debug) // the error would be that the client has gone away
+	var b bytes.Buffer
+	if err := p.WriteTo(&b, 0); err != nil {
+		fail(w, http.StatusInternalServerError, p.Name()+" profile: "+err.Error())
+		return
+	}
+	answer(w, p.Name(), b.Bytes())
 }
 
 // serveTrace writes an execution trace of the next seconds, by default one. A trace can be

@@ -4,16 +4,20 @@
 package profhttp_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -112,8 +116,13 @@ func TestProfilesAreServed(t *testing.T) {
 
 // A program's own profile is found by its whole name, which may end in one of ours.
 func TestProfilesOfTheProgram(t *testing.T) {
-	own := pprof.NewProfile("example.com/shop/trace")
-	own.Add(new(int), 0)
+	own := pprof.Lookup("example.com/shop/trace")
+	if own == nil { // or an earlier run of the test has made it
+		own = pprof.NewProfile("example.com/shop/trace")
+	}
+	value := new(int)
+	own.Add(value, 0)
+	defer own.Remove(value)
 	mux := http.NewServeMux()
 	mux.Handle("/debug/pprof/", profhttp.Handler(nil))
 	mux.Handle("/shop/", profhttp.Handler(nil))
@@ -129,6 +138,40 @@ func TestProfilesOfTheProgram(t *testing.T) {
 			t.Errorf("%s: %d %v", path, answer.Code, answer.Header())
 		}
 	}
+}
+
+// Work under a marker has its name as a label in any profile, and no frames of the marker.
+func TestMarkers(t *testing.T) {
+	own := pprof.Lookup("example.com/jobs")
+	if own == nil { // or an earlier run of the test has made it
+		own = pprof.NewProfile("example.com/jobs")
+	}
+	defer own.Remove(t)
+	rate := runtime.MemProfileRate
+	defer func() { runtime.MemProfileRate = rate }()
+	runtime.MemProfileRate = 1
+	base := serve(t, nil)
+	var kept []byte
+	marker.Do(t.Context(), "GET /report", func(context.Context) {
+		own.Add(t, 0)
+		kept = make([]byte, 1<<20)
+	})
+	runtime.GC() // publishes the allocation
+	for _, name := range []string{"example.com/jobs", "heap", "allocs", "delta_heap"} {
+		_, body := ask(t, http.MethodGet, base+name, "")
+		p, err := profile.ParseData([]byte(body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		labelled := false
+		for _, s := range p.Sample {
+			labelled = labelled || slices.Contains(s.Label["span_name"], "GET /report")
+		}
+		if text := p.String(); !labelled || strings.Contains(text, "internal/marker.") {
+			t.Errorf("%s: label %t, want it without frames of internal/marker in:\n%s", name, labelled, text)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // Any path is a prefix, also none at all.

@@ -274,7 +274,7 @@ const deafAfter = time.Second
 // export returns the samples of a run, and nil if it has ended before.
 func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	if r.log == nil {
-		return exporter.NewProfile(c.window(r.start, r.end), r.profile.Bytes()), nil
+		return marked(c.window(r.start, r.end), r.profile.Bytes())
 	}
 	piece, err := r.log.Cut()
 	r.start = piece.End
@@ -314,7 +314,8 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 		case r := <-c.pending:
 			piece, err := c.adopt(r)
 			if piece != nil { // of the run before; the new one has just begun
-				c.abandon(r)
+				c.open, c.state = nil, stateStopped
+				r.abandon()
 				return piece, err
 			}
 		case <-time.After(c.patience):
@@ -330,7 +331,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 		c.try(func() *cpuRun { r.stop(); return nil })
 	}
 	if c.pending != nil {
-		go func(pending <-chan *cpuRun) { c.abandon(<-pending) }(c.pending)
+		go func(pending <-chan *cpuRun) { (<-pending).abandon() }(c.pending)
 		c.pending = nil
 		if r == nil {
 			return nil, err
@@ -343,9 +344,8 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	return piece, errors.Join(err, missing)
 }
 
-// abandon ends a run that was opened too late.
-func (c *cpu) abandon(r *cpuRun) {
-	c.open = nil
+// abandon ends a run that was opened too late; nil if none was.
+func (r *cpuRun) abandon() {
 	if r != nil {
 		r.stop()
 	}

@@ -97,7 +97,8 @@
 //     profiler: a real split of 70 to 30 was measured as 87 to 13.
 //   - A round of wall time stops a running goroutine at its next safepoint. So its leaf can be
 //     sha256.(*Digest).Sum where the CPU profile has the assembly under it.
-//   - Only CPU, wall and goroutine profiles have labels (https://go.dev/issue/23458).
+//   - Heap, mutex and block profiles have no labels (https://go.dev/issue/23458). Only work
+//     under spanprof.Handler and spanprof.Do has span_name there.
 //   - Work without labels, such as the garbage collector's, is in the profile without labels.
 //   - runtime.SetCPUProfileRate(0) of the program during a window leaves runtime/pprof in use.
 //     CPU windows are skipped until the program calls StopCPUProfile. It could be a profile of

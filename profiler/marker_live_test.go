@@ -28,6 +28,10 @@ var shares = map[string]float64{"a tenth": 0.1, "three tenths": 0.3, "six tenths
 // Allocations, live memory, and waits at locks and channels come back in the shares of
 // their names.
 func TestMarkers(t *testing.T) {
+	// 5,000 samples of the live memory: their shares have an error of 0.7 %.
+	rate := runtime.MemProfileRate
+	defer func() { runtime.MemProfileRate = rate }()
+	runtime.MemProfileRate = 64 << 10
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindHeap, exporter.KindMutex, exporter.KindBlock),
 		profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1), profiler.WithBlockRate(1))

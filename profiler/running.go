@@ -10,6 +10,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
@@ -110,6 +111,9 @@ func framesOf(symbols *goruntime.Symbols, stack []uintptr) (frames []runtime.Fra
 			switch f.Function {
 			case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
 			default:
+				if marker.IsFrame(f.Function) {
+					continue
+				}
 				frames = append(frames, runtime.Frame{Function: f.Function, File: f.File, Line: int(f.Line)})
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -43,7 +44,7 @@ func TestRunning(t *testing.T) {
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
 		for range 3 {
-			wg.Go(func() { waitFor(stop) })
+			wg.Go(func() { marker.Do(ctx, "GET /orders", func(context.Context) { waitFor(stop) }) })
 		}
 		wg.Go(func() {
 			pprof.Do(context.Background(), pprof.Labels("profile_id", "job 7"), func(context.Context) { waitFor(stop) })
@@ -60,6 +61,9 @@ func TestRunning(t *testing.T) {
 		if i < 0 || got.Stacks[i].Goroutines != 3 || got.Stacks[i].Frames[0].Function != "runtime.chanrecv" {
 			t.Errorf("got stacks %+v, want 3 goroutines that wait", got.Stacks)
 		}
+		if i >= 0 && slices.ContainsFunc(got.Stacks[i].Frames, func(f runtime.Frame) bool { return marker.IsFrame(f.Function) }) {
+			t.Errorf("got %+v, want no frames of markers", got.Stacks[i])
+		}
 		if got := find("job 7"); got == nil || !got.Start.IsZero() || len(got.Stacks) != 1 {
 			t.Errorf("got %+v, want the job without a start", got)
 		}
@@ -72,6 +76,5 @@ func TestRunning(t *testing.T) {
 		}
 		close(stop)
 		wg.Wait()
-		_ = ctx
 	})
 }

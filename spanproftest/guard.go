@@ -12,7 +12,9 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,17 +50,20 @@ const (
 // record is the file.
 type record struct {
 	Machine string           `json:"machine"`
+	Build   string           `json:"build,omitempty"` // flags that change all costs
 	Names   map[string]costs `json:"names"`
 }
 
 // Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
 // spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
 // A cost that grows beyond the noise, and by more than 5 %, is an error of the test. In 99 % of
-// comparisons without a difference the noise is larger. All other results are logged.
+// comparisons without a difference the noise is larger. All other results are logged, also a cost
+// that cannot be compared.
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
 // without samples in a round is not compared. CPU is compared only with a file of the same
-// architecture, number of cores and Go version, and without -cpuprofile.
+// architecture, number of cores and Go version, and without -cpuprofile. Nothing is compared
+// with a file of a build with other -race or -cover flags.
 //
 // Tests with Guard must not run in parallel with others: a process has one profiler.
 func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.TracerProvider)) {
@@ -90,6 +95,10 @@ func Guard(tb testing.TB, file string, run func(ctx context.Context, tp trace.Tr
 
 func compared(tb testing.TB, want, got *record) {
 	tb.Helper()
+	if want.Build != got.Build {
+		tb.Logf("spanproftest: not compared: the file is of a build with flags %q, this one has %q", want.Build, got.Build)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(want.Names)) {
 		of, ok := got.Names[name]
 		if !ok {
@@ -98,7 +107,14 @@ func compared(tb testing.TB, want, got *record) {
 		}
 		for _, unit := range []string{cpu, bytes, locks} {
 			before, after := want.Names[name][unit], of[unit]
-			if len(before) == 0 || len(after) == 0 || unit == cpu && want.Machine != got.Machine {
+			switch {
+			case len(before) == 0 && len(after) == 0:
+				continue
+			case len(before) == 0 || len(after) == 0:
+				tb.Logf("%s: %s not compared: the file has %d rounds with samples, this run %d", name, unit, len(before), len(after))
+				continue
+			case unit == cpu && want.Machine != got.Machine:
+				tb.Logf("%s: %s not compared: the file is of %s, this run of %s", name, unit, want.Machine, got.Machine)
 				continue
 			}
 			ratio, noise := compare.Ratio(before, after)
@@ -113,7 +129,7 @@ func compared(tb testing.TB, want, got *record) {
 }
 
 // measure returns the costs of run.
-func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (*record, error) {
+func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (r *record, err error) {
 	spans, sums := &counter{ended: map[string]float64{}}, make(summer)
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
 	p, err := profiler.New(sums, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindMutex),
@@ -121,14 +137,23 @@ func measure(ctx context.Context, run func(context.Context, trace.TracerProvider
 	if err != nil {
 		return nil, err
 	}
-	r := &record{fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()), map[string]costs{}}
+	// Also if run panics or fails the test.
+	defer func() { err = errors.Join(err, p.Shutdown(ctx)) }()
+	if p.Status().Disabled {
+		return nil, errors.New("OTEL_SDK_DISABLED or SPANPROF_DISABLED is set: there are no samples to compare")
+	}
+	r = &record{
+		Machine: fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()),
+		Build:   build(),
+		Names:   map[string]costs{},
+	}
 	for range rounds {
 		for begin := time.Now(); time.Since(begin) < round && ctx.Err() == nil; {
 			run(ctx, tp)
 		}
 		runtime.GC() // publishes the allocations
 		if err := p.Flush(ctx); err != nil {
-			return nil, errors.Join(err, p.Shutdown(ctx))
+			return nil, err
 		}
 		spans.mu.Lock()
 		for name, n := range spans.ended {
@@ -147,9 +172,20 @@ func measure(ctx context.Context, run func(context.Context, trace.TracerProvider
 		maps.DeleteFunc(of, func(_ string, values []float64) bool { return len(values) < rounds })
 	}
 	if len(r.Names) == 0 {
-		err = errors.New("no local root span of tp has ended")
+		return nil, errors.New("no local root span of tp has ended")
 	}
-	return r, errors.Join(err, p.Shutdown(ctx))
+	return r, nil
+}
+
+// build returns the flags of this test binary that change all costs.
+func build() (flags string) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		flags = " -race"
+	}
+	if testing.CoverMode() != "" {
+		flags += " -cover"
+	}
+	return strings.TrimSpace(flags)
 }
 
 // counter counts local root spans by name.

@@ -8,8 +8,10 @@ package spanproftest
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
+	"io"
 	"path/filepath"
+	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 
@@ -17,18 +19,6 @@ import (
 
 	"github.com/spanprof/spanprof"
 )
-
-// recorder is a test that keeps its errors.
-type recorder struct {
-	testing.TB
-	errors []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.errors = append(r.errors, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.errors = append(r.errors, fmt.Sprint(args...)) }
 
 var sink []byte
 
@@ -68,4 +58,21 @@ func TestGuard(t *testing.T) {
 			t.Errorf("got %q, want %q", all, test.want)
 		}
 	}
+}
+
+// A run that fails the test leaves no profiler behind.
+func TestRunFails(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Guard(t, filepath.Join(t.TempDir(), "cost.json"), func(context.Context, trace.TracerProvider) { runtime.Goexit() })
+	}()
+	<-done
+	if n := runtime.SetMutexProfileFraction(-1); n != 0 {
+		t.Errorf("the mutex fraction is %d, want 0", n)
+	}
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Error(err)
+	}
+	pprof.StopCPUProfile()
 }

@@ -31,7 +31,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel"
@@ -44,11 +46,14 @@ import (
 
 const (
 	maxLabels = 2
-	// maxSeries bounds the series. OpenTelemetry's SDK has the same default for a metric.
-	maxSeries = 2000
+	// maxSeries bounds the series. OpenTelemetry's SDK adds those beyond 1,999 to one without
+	// attributes, by default.
+	maxSeries = 1999
+	// reserved is how many of them the value "other" may have: one for each span name.
+	reserved = 299
 	// maxValue bounds a label's value, in bytes.
 	maxValue = 128
-	// other is the value of the labels of New beyond the bounds.
+	// other is the value of a label beyond the bounds.
 	other = "other"
 )
 
@@ -71,8 +76,9 @@ type meter struct {
 // spanprof.cpu.time. labels has the keys of at most two goroutine labels. The counter is of the
 // global MeterProvider. Profiles of other kinds are ignored.
 //
-// There are at most 2,000 series. A new one beyond them is counted with the value "other" for
-// each label. A value of more than 128 bytes is "other" too.
+// There are at most 1,999 series, as many as OpenTelemetry's SDK takes by default. A new one
+// beyond 1,700 has the value "other" for each label, and near the end for span_name too. A
+// value of more than 128 bytes, or not in UTF-8, is "other" too.
 //
 // The exporter is safe for concurrent use. It sends nothing: the MeterProvider's reader does.
 func New(labels ...string) (exporter.Exporter, error) {
@@ -92,7 +98,7 @@ func New(labels ...string) (exporter.Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &meter{labels: labels, time: time, known: make(map[series]metric.MeasurementOption)}, nil
+	return &meter{labels: slices.Clone(labels), time: time, known: make(map[series]metric.MeasurementOption)}, nil
 }
 
 func (m *meter) Export(ctx context.Context, p *exporter.Profile) error {
@@ -112,9 +118,7 @@ func (m *meter) Export(ctx context.Context, p *exporter.Profile) error {
 	for _, s := range parsed.Sample {
 		of := series{service: service.AsString(), span: label(s, labelkey.SpanName)}
 		for i, key := range m.labels {
-			if of.labels[i] = label(s, key); len(of.labels[i]) > maxValue {
-				of.labels[i] = other
-			}
+			of.labels[i] = label(s, key)
 		}
 		sums[of] += s.Value[column]
 	}
@@ -131,13 +135,16 @@ func (m *meter) Export(ctx context.Context, p *exporter.Profile) error {
 
 // attributes returns the attributes of a series. The caller holds m.mu.
 func (m *meter) attributes(of series) metric.MeasurementOption {
-	if known, ok := m.known[of]; ok {
-		return known
-	}
-	if len(m.known) >= maxSeries {
+	if _, ok := m.known[of]; !ok && len(m.known) >= maxSeries-reserved {
 		for i := range m.labels {
 			of.labels[i] = other
 		}
+	}
+	if _, ok := m.known[of]; !ok && len(m.known) >= maxSeries-1 {
+		of.span = other
+	}
+	if known, ok := m.known[of]; ok {
+		return known
 	}
 	var kvs []attribute.KeyValue
 	add := func(key, value string) {
@@ -151,9 +158,7 @@ func (m *meter) attributes(of series) metric.MeasurementOption {
 		add(key, of.labels[i])
 	}
 	option := metric.WithAttributeSet(attribute.NewSet(kvs...))
-	if len(m.known) < maxSeries {
-		m.known[of] = option
-	}
+	m.known[of] = option
 	return option
 }
 
@@ -167,11 +172,16 @@ func nanoseconds(p *profile.Profile) int {
 	return -1
 }
 
+// label returns the value of a label, "" without one. OTLP refuses metrics that are not in UTF-8.
 func label(s *profile.Sample, key string) string {
-	if values := s.Label[key]; len(values) > 0 {
+	switch values := s.Label[key]; {
+	case len(values) == 0:
+		return ""
+	case len(values[0]) > maxValue || !utf8.ValidString(values[0]):
+		return other
+	default:
 		return values[0]
 	}
-	return ""
 }
 
 func (m *meter) ForceFlush(context.Context) error { return nil }

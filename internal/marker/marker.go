@@ -39,6 +39,9 @@ func number(name string) uint8 {
 	if n, ok := numbers.Load(name); ok {
 		return n.(uint8)
 	}
+	if len(Names()) == others {
+		return others
+	}
 	adding.Lock()
 	defer adding.Unlock()
 	var list []string
@@ -109,9 +112,12 @@ func IsFrame(function string) bool { return strings.HasPrefix(function, prefix) 
 // Digit returns the digit of a function of this package. It is the high or the low one of a
 // number, or neither.
 func Digit(function string) (value int, high, low bool) {
-	name := strings.TrimPrefix(function, prefix)
+	name, ok := strings.CutPrefix(function, prefix)
+	if !ok || name == "" {
+		return 0, false, false
+	}
 	v, err := strconv.ParseUint(name[1:], 10, 8)
-	if err != nil || v >= base || name == function {
+	if err != nil || v >= base {
 		return 0, false, false
 	}
 	return int(v), name[0] == 'h', name[0] == 'l'

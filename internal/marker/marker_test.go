@@ -5,9 +5,11 @@ package marker_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/marker"
 )
@@ -17,6 +19,38 @@ func TestAllocations(t *testing.T) {
 	h, w, r := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	if n := testing.AllocsPerRun(100, func() { marker.Do(ctx, "name", f); marker.Serve("name", h, w, r) }); n > 0 {
 		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// Names beyond the first ones wait for no lock: most calls of a program with many names have them.
+func TestOthersWithoutLock(t *testing.T) {
+	for i := range 300 {
+		marker.Do(t.Context(), fmt.Sprint("GET /", i), func(context.Context) {})
+	}
+	marker.Adding.Lock()
+	defer marker.Adding.Unlock()
+	done := make(chan struct{})
+	go func() {
+		marker.Do(t.Context(), "GET /new", func(context.Context) {})
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("a name beyond the first ones waits for the lock of new names")
+	}
+}
+
+func TestDigit(t *testing.T) {
+	const prefix = "github.com/spanprof/spanprof/internal/marker."
+	for function, want := range map[string]string{
+		"": "0 false false", "h1": "0 false false", prefix: "0 false false", prefix + "Do": "0 false false",
+		prefix + "h16": "0 false false", prefix + "h15": "15 true false", prefix + "l3": "3 false true",
+	} {
+		value, high, low := marker.Digit(function)
+		if got := fmt.Sprint(value, high, low); got != want {
+			t.Errorf("%q: got %s, want %s", function, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	exptrace "golang.org/x/exp/trace"
+
+	"github.com/spanprof/spanprof/internal/marker"
 )
 
 // Frame is one call of a stack.
@@ -51,7 +53,7 @@ func (s *stacks) newGeneration() { clear(s.known) }
 
 func (s *stacks) frames(id StackID) []Frame { return s.list[id] }
 
-// add returns the id of a stack.
+// add returns the id of a stack, without functions of package marker.
 func (s *stacks) add(stack exptrace.Stack) StackID {
 	if stack == exptrace.NoStack {
 		return 0
@@ -62,6 +64,9 @@ func (s *stacks) add(stack exptrace.Stack) StackID {
 	s.key = s.key[:0]
 	depth := 0
 	for f := range stack.Frames() {
+		if marker.IsFrame(f.Func) {
+			continue
+		}
 		s.key = binary.LittleEndian.AppendUint64(s.key, f.PC)
 		s.key = binary.LittleEndian.AppendUint64(s.key, f.Line)
 		if depth++; depth == maxFrames {
@@ -73,6 +78,9 @@ func (s *stacks) add(stack exptrace.Stack) StackID {
 		id = StackID(len(s.list))
 		frames := make([]Frame, 0, depth)
 		for f := range stack.Frames() {
+			if marker.IsFrame(f.Func) {
+				continue
+			}
 			frames = append(frames, Frame{s.text(f.Func), s.text(f.File), int(min(f.Line, 1<<30))})
 			if len(frames) == depth {
 				break

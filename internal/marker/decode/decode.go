@@ -5,6 +5,8 @@
 package decode
 
 import (
+	"slices"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -12,25 +14,30 @@ import (
 )
 
 // Label gives samples under a marker the label span_name, unless they have one. The marker
-// nearest to the leaf counts. Label removes the frames of package marker from all samples.
+// nearest to the leaf counts. Label removes the functions of package marker.
 func Label(p *profile.Profile) {
 	names := marker.Names()
-	locations := make(map[*profile.Location]string) // to the function of package marker
+	digits := make(map[*profile.Location]string) // the function of package marker
 	for _, l := range p.Location {
-		// The compiler may inline calls of the package into a digit, and nothing else.
-		for _, line := range l.Line {
-			if line.Function != nil && marker.IsFrame(line.Function.Name) {
-				locations[l] = line.Function.Name
+		l.Line = slices.DeleteFunc(l.Line, func(line profile.Line) bool {
+			if line.Function == nil || !marker.IsFrame(line.Function.Name) {
+				return false
 			}
-		}
+			digits[l] = line.Function.Name // the outermost, which is never inlined, if there are more
+			return true
+		})
 	}
+	p.Function = slices.DeleteFunc(p.Function, func(f *profile.Function) bool { return marker.IsFrame(f.Name) })
+	p.Location = slices.DeleteFunc(p.Location, func(l *profile.Location) bool { return digits[l] != "" && len(l.Line) == 0 })
 	for _, s := range p.Sample {
 		low, high := -1, -1
 		kept := s.Location[:0]
 		for _, l := range s.Location {
-			function, ok := locations[l]
-			if !ok {
+			function, ok := digits[l]
+			if !ok || len(l.Line) > 0 { // the compiler may inline the work into a digit
 				kept = append(kept, l)
+			}
+			if !ok {
 				continue
 			}
 			switch value, isHigh, isLow := marker.Digit(function); {

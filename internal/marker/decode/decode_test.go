@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime/pprof"
@@ -84,6 +85,27 @@ func TestNested(t *testing.T) {
 	Label(p)
 	if got, markers := frames(t, p); got != "GET /1" || markers > 0 {
 		t.Errorf("got %q, %d frames of markers", got, markers)
+	}
+}
+
+// Calls that a profile-guided build inlines into a digit stay.
+func TestInlinedWork(t *testing.T) {
+	var p *profile.Profile
+	marker.Do(t.Context(), "GET /0", func(context.Context) { p = stacks(t) })
+	work := &profile.Function{ID: uint64(len(p.Function) + 1), Name: "net/http.HandlerFunc.ServeHTTP"}
+	p.Function = append(p.Function, work)
+	for _, l := range p.Location {
+		if _, _, low := marker.Digit(l.Line[len(l.Line)-1].Function.Name); low {
+			l.Line = append([]profile.Line{{Function: work}}, l.Line...)
+		}
+	}
+	Label(p)
+	stays := slices.ContainsFunc(p.Sample[0].Location, func(l *profile.Location) bool { return l.Line[0].Function == work })
+	if got, markers := frames(t, p); got != "GET /0" || markers > 0 || !stays {
+		t.Errorf("got %q, %d frames of markers, want the inlined call in\n%s", got, markers, p)
+	}
+	if err := p.Write(io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 

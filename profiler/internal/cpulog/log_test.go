@@ -18,6 +18,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/marker"
+	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
 // known skips where the package may not be used.
@@ -38,6 +40,27 @@ func fixed() *Log {
 
 // take counts records, each with a label set.
 func (l *Log) takeAll(records ...uint64) { l.take(records, make([]*goruntime.LabelSet, 100)) }
+
+// A location with a marker has only its other functions, inlined ones.
+func TestMarkers(t *testing.T) {
+	known(t)
+	pcs := make([]uintptr, 50)
+	marker.Do(t.Context(), "GET /", func(context.Context) { pcs = pcs[:runtime.Callers(1, pcs)] })
+	log := fixed()
+	digit := slices.IndexFunc(pcs, func(pc uintptr) bool {
+		_, _, low := marker.Digit(log.symbols.Frames([]uintptr{pc})[0].Function)
+		return low
+	})
+	p := new(profile.Profile)
+	b := &builder{log: log}
+	b.stacks = stacks.New(p, log.symbols.Split, b.location)
+	if l := b.location(pcs[digit : digit+1]); l != nil {
+		t.Errorf("a digit: got %v, want none", l.Line)
+	}
+	if l := b.location([]uintptr{pcs[0], pcs[digit]}); l == nil || len(l.Line) != 1 || !strings.Contains(l.Line[0].Function.Name, "TestMarkers") {
+		t.Errorf("work that is inlined into a digit: got %v, want its function", l)
+	}
+}
 
 // counted returns the samples of a profile by the function of the leaf.
 func counted(t *testing.T, l *Log) map[string]int64 {

@@ -6,6 +6,7 @@ package cpulog
 import (
 	"bytes"
 	"runtime/pprof"
+	"slices"
 
 	"github.com/google/pprof/profile"
 
@@ -88,9 +89,15 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 	if pcs[0] != lost {
 		frames = b.log.symbols.Frames(pcs)
 	}
-	// A digit of a marker is one location, with the inlined calls of its package.
-	if last := len(frames) - 1; last == 0 && frames[0].Function == "runtime.goexit" || last >= 0 && marker.IsFrame(frames[last].Function) {
+	if len(frames) == 1 && frames[0].Function == "runtime.goexit" {
 		return nil
+	}
+	// The compiler may inline a marker into a caller, and the work into a marker.
+	if isMarker := func(f goruntime.Frame) bool { return marker.IsFrame(f.Function) }; slices.ContainsFunc(frames, isMarker) {
+		frames = slices.DeleteFunc(slices.Clone(frames), isMarker)
+		if len(frames) == 0 {
+			return nil
+		}
 	}
 	// The address of a call, not its return address. C functions have no more.
 	l := &profile.Location{Address: uint64(max(pcs[0], 1) - 1), Line: b.stacks.Lines(frames)}
