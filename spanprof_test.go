@@ -5,7 +5,6 @@ package spanprof_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"runtime/pprof"
@@ -34,12 +33,6 @@ func labelsOf(ctx context.Context) string {
 		return true
 	})
 	return strings.Join(labels, " ")
-}
-
-// labelled is what the labels of a span should be.
-func labelled(span trace.Span, name string) string {
-	sc := span.SpanContext()
-	return fmt.Sprintf("profile_id=%[1]s span_id=%[1]s span_name=%[2]s trace_id=%[3]s", sc.SpanID(), name, sc.TraceID())
 }
 
 // reports collects what goes to otel.Handle during a test.
