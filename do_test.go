@@ -99,7 +99,6 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// A span within Do belongs to the local root, and leaves Do's labels.
 // A Do with a context without a span leaves the goroutine its span, in f and after it.
 func TestDoWithoutSpan(t *testing.T) {
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
@@ -113,77 +112,6 @@ func TestDoWithoutSpan(t *testing.T) {
 		})
 	}
 	root.End()
-}
-
-func TestSpanInDo(t *testing.T) {
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	ctx, root := tracer.Start(context.Background(), "root")
-	elsewhere := make(chan struct{})
-	go func() {
-		defer close(elsewhere)
-		pprof.SetGoroutineLabels(context.Background())
-		spanprof.Do(ctx, func(ctx context.Context) {
-			_, child := tracer.Start(ctx, "child")
-			carries(t, "in child", spanLabels(root, "root"))
-			child.End()
-			carries(t, "after child", spanLabels(root, "root"))
-		})
-		carries(t, "after Do", map[string]string{})
-	}()
-	<-elsewhere
-	root.End()
-}
-
-// Work of a local root that has ended stays its work after a child span.
-func TestSpanInDoAfterItsRoot(t *testing.T) {
-	if !spanprof.ReadsGoroutineLabels() {
-		t.Skip("by the public API alone End sets the labels of its context")
-	}
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	consumerCtx, consumer := tracer.Start(context.Background(), "consumer")
-	ctx, message := tracer.Start(consumerCtx, "message", trace.WithNewRoot())
-	message.End()
-	work := func(ctx context.Context) {
-		carries(t, "before the child", spanLabels(message, "message"))
-		_, child := tracer.Start(ctx, "child")
-		carries(t, "in the child", spanLabels(message, "message"))
-		child.End()
-		carries(t, "after the child", spanLabels(message, "message"))
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		pprof.SetGoroutineLabels(context.Background())
-		spanprof.Do(ctx, work)
-		carries(t, "after Do", map[string]string{})
-	}()
-	<-done
-	done = make(chan struct{})
-	spanprof.Go(ctx, func(ctx context.Context) {
-		defer close(done)
-		work(ctx)
-	})
-	<-done
-	consumer.End()
-}
-
-// Deep nesting in order restores every parent.
-func TestDeepNesting(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(false))
-	ctx := context.Background()
-	const deep = 250
-	spans := make([]trace.Span, deep)
-	for i := range spans {
-		ctx, spans[i] = tp.Tracer("test").Start(ctx, "nested")
-	}
-	for i := deep - 1; i > 0; i-- {
-		spans[i].End()
-		if i%25 == 1 {
-			carries(t, "in the parent", spanLabels(spans[i-1], "nested"))
-		}
-	}
-	spans[0].End()
-	carries(t, "after all", map[string]string{})
 }
 
 func TestGo(t *testing.T) {

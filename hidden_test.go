@@ -5,8 +5,10 @@ package spanprof_test
 
 import (
 	"context"
+	"errors"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/conformance"
 )
 
 // hiddenProvider is a provider of another make. Its spans hide the SDK's behind the API.
@@ -45,29 +46,23 @@ func (t hiddenTracer) Start(ctx context.Context, name string, options ...trace.S
 	return trace.ContextWithSpan(ctx, hidden), hidden
 }
 
-// All but what only the SDK's own types can do holds for providers of another
-// make too.
-func TestConformanceOfForeignProvider(t *testing.T) {
-	reports(t) // that it takes no span processors
-	for name, allSpans := range map[string]bool{"root scope": false, "all spans": true} {
-		w := conformance.Wrapper{
-			Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
-				return spanprof.NewTracerProvider(hiddenProvider{inner: tp}, spanprof.WithRootSpanOnly(!allSpans))
-			},
-			AllSpans:   allSpans,
-			CannotRead: !spanprof.ReadsGoroutineLabels(),
-		}
-		for _, row := range conformance.Rows {
-			switch row.Name {
-			case "spans are ReadOnlySpan and ReadWriteSpan of the SDK", "Shutdown, ForceFlush, processors and Unwrap are reachable":
-				continue
-			}
-			t.Run(name+"/"+row.Name, func(t *testing.T) {
-				if err := w.Run(row); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+// What only the SDK's own types can do is missing, and reported.
+func TestForeignProvider(t *testing.T) {
+	said := reports(t)
+	tp := spanprof.NewTracerProvider(hiddenProvider{inner: sdktrace.NewTracerProvider()})
+	_, span := tp.Tracer("test").Start(t.Context(), "root")
+	span.End()
+	if _, ok := span.(sdktrace.ReadOnlySpan); ok {
+		t.Errorf("got a readable %T", span)
+	}
+	processor := tracetest.NewSpanRecorder()
+	tp.RegisterSpanProcessor(processor)
+	tp.UnregisterSpanProcessor(processor)
+	if err := errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if got := said(); len(got) != 1 || !strings.Contains(got[0], "hiddenProvider takes no span processors") {
+		t.Errorf("reports %q", got)
 	}
 }
 

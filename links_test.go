@@ -74,31 +74,37 @@ func TestGrafanaProfileURL(t *testing.T) {
 	}
 }
 
-func TestBadURLs(t *testing.T) {
-	checkRefused(t, "builder", "WithProfileURLBuilder", "(nil)", spanprof.WithProfileURLBuilder(nil))
-	for _, test := range []struct{ addr, dataSource, want string }{
-		{"", "uid", "no address"},
-		{"localhost:3000", "uid", "want an address"},
-		{"http://me:secret@localhost:3000", "uid", "has a user in it"},
-		{"http://localhost:3000/?orgId=1", "uid", "want an address"},
-		{"http://localhost:3000/\xff", "uid", "not UTF-8"},
-		{"http://me:secret@localhost:3000/%zz", "uid", "invalid URL escape"},
-		{"http://localhost:3000", "", "want the uid"},
+func TestBadOptions(t *testing.T) {
+	page := func(addr string) []spanprof.Option {
+		return []spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL(addr)}
+	}
+	grafana := func(addr, dataSource string) []spanprof.Option {
+		return []spanprof.Option{spanprof.WithGrafanaProfileURL(addr, dataSource)}
+	}
+	for _, test := range []struct {
+		options      []spanprof.Option
+		option, want string // in the report
+	}{
+		{[]spanprof.Option{spanprof.WithProfileURL(true)}, "WithPyroscopeURL", ""},
+		{page("localhost"), "", "want an address such as"},
+		{page("http://[::1"), "", "missing ']'"},
+		{page("http://user:secret@localhost"), "", "has a user in it"},
+		{page("http://localhost/?"), "", "without query and fragment"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(0, 1)}, "WithSpanNameLimit", "(0, 1)"},
+		{[]spanprof.Option{spanprof.WithSpanNameLimit(1, 0)}, "WithSpanNameLimit", "(1, 0)"},
+		{[]spanprof.Option{spanprof.WithProfileURLBuilder(nil)}, "WithProfileURLBuilder", "(nil)"},
+		{grafana("", "uid"), "WithGrafanaProfileURL", "no address"},
+		{grafana("http://localhost:3000/\xff", "uid"), "WithGrafanaProfileURL", "not UTF-8"},
+		{grafana("http://me:secret@localhost:3000/%zz", "uid"), "WithGrafanaProfileURL", "invalid URL escape"},
+		{grafana("http://localhost:3000", ""), "WithGrafanaProfileURL", "want the uid"},
 	} {
-		checkRefused(t, test.addr, "WithGrafanaProfileURL", test.want, spanprof.WithGrafanaProfileURL(test.addr, test.dataSource))
-	}
-}
-
-// checkRefused sees that spans get no URL, and one report that names the option and what
-// is wrong with it.
-func checkRefused(t *testing.T, what, option, want string, made spanprof.Option) {
-	t.Helper()
-	_, got, said := linked(t, "GET", made)
-	if _, ok := got[attributeProfileURL]; ok || got[spanprof.AttributeProfileID] == "" {
-		t.Errorf("%q: attributes %v", what, got)
-	}
-	if said := said(); len(said) != 1 || !strings.Contains(said[0], option) || !strings.Contains(said[0], want) || strings.Contains(said[0], "secret") {
-		t.Errorf("%q: reports %q, want one of %q with %q", what, said, option, want)
+		_, got, said := linked(t, "GET", test.options...)
+		if len(got) != 1 || got[spanprof.AttributeProfileID] == "" {
+			t.Errorf("%s %s: attributes %v", test.option, test.want, got)
+		}
+		if said := said(); len(said) != 1 || !strings.Contains(said[0], test.option) || !strings.Contains(said[0], test.want) || strings.Contains(said[0], "secret") {
+			t.Errorf("reports %q, want one of %q with %q", said, test.option, test.want)
+		}
 	}
 }
 
@@ -146,7 +152,6 @@ func TestURLBuilder(t *testing.T) {
 	}{
 		{"builds", func(id string) string { return "https://p.example/" + id }, "https://p.example/ID", ""},
 		{"default", spanprof.DefaultProfileURLBuilder("http://localhost:4040/", "a&b"), "http://localhost:4040/?query=a%26b.cpu%7Bprofile_id%3D%22ID%22%7D", ""},
-		{"nil", nil, "", "WithProfileURLBuilder(nil)"},
 		{"returns nothing", func(string) string { return "" }, "", "it returned nothing"},
 		{"not UTF-8", func(string) string { return "https://p.example/\xff" }, "", "not UTF-8"},
 		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
@@ -199,17 +204,6 @@ func TestURLBuilderInPanic(t *testing.T) {
 		}
 		synctest.Wait() // for the report, which is not the next test's
 	})
-}
-
-func TestDiffURL(t *testing.T) {
-	_, got, _ := linked(t, "GET", spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "shop"), spanprof.WithProfileBaselineURL(true))
-	baseline, diff := got[attributeBaselineURL], got[attributeDiffURL]
-	if want := strings.Replace(baseline, "/comparison?", "/comparison-diff?", 1); diff != want || diff == baseline {
-		t.Errorf("difference %s, baseline %s", diff, baseline)
-	}
-	if q := parse(t, got[attributeProfileURL]).Query().Get("query"); !strings.HasPrefix(q, `shop.cpu{profile_id="`) {
-		t.Errorf("query %q", q)
-	}
 }
 
 func TestURLOfWithoutIDs(t *testing.T) {

@@ -5,7 +5,6 @@ package spanprof_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"runtime/pprof"
@@ -21,7 +20,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/spanlabels"
@@ -35,12 +33,6 @@ func labelsOf(ctx context.Context) string {
 		return true
 	})
 	return strings.Join(labels, " ")
-}
-
-// labelled is what the labels of a span should be.
-func labelled(span trace.Span, name string) string {
-	sc := span.SpanContext()
-	return fmt.Sprintf("profile_id=%[1]s span_id=%[1]s span_name=%[2]s trace_id=%[3]s", sc.SpanID(), name, sc.TraceID())
 }
 
 // reports collects what goes to otel.Handle during a test.
@@ -131,8 +123,12 @@ func TestURLs(t *testing.T) {
 			wantQuery := strings.ReplaceAll(test.profile, "ID", id)
 			check(t, profile, "http://localhost:4040/base/", map[string]string{"query": wantQuery, "from": start, "until": end})
 
+			baseline := got[attributeBaselineURL]
+			if want := strings.Replace(baseline, "/comparison?", "/comparison-diff?", 1); got[attributeDiffURL] != want || want == baseline {
+				t.Errorf("difference %s, baseline %s", got[attributeDiffURL], baseline)
+			}
 			hourBefore := strconv.FormatInt(ended.StartTime().UnixNano()-3600e9, 10)
-			check(t, parse(t, got[attributeBaselineURL]), "http://localhost:4040/base/comparison", map[string]string{
+			check(t, parse(t, baseline), "http://localhost:4040/base/comparison", map[string]string{
 				"query": test.baseline, "from": hourBefore, "until": end,
 				"leftQuery": test.baseline, "leftFrom": hourBefore, "leftUntil": end,
 				"rightQuery": wantQuery, "rightFrom": start, "rightUntil": end,
@@ -170,8 +166,11 @@ func TestSpanExporter(t *testing.T) {
 		memory := tracetest.NewInMemoryExporter()
 		exporter := spanprof.NewSpanExporter(memory, spanprof.WithRootSpanOnly(!all), spanprof.WithPyroscopeURL("http://localhost:4040"),
 			spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true), spanprof.WithAppName("shop"))
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
-			spanprof.WithRootSpanOnly(!all), spanprof.WithoutProfileIDAttribute())
+		options := []spanprof.Option{spanprof.WithRootSpanOnly(!all)}
+		if all { // otherwise the id is there before, and must not come twice
+			options = append(options, spanprof.WithoutProfileIDAttribute())
+		}
+		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)), options...)
 		ctx, root := tp.Tracer("test").Start(t.Context(), "root", trace.WithAttributes(attribute.String("a", "b")))
 		_, child := tp.Tracer("test").Start(ctx, "child")
 		child.End()
@@ -186,8 +185,8 @@ func TestSpanExporter(t *testing.T) {
 				continue
 			}
 			id := span.SpanContext().SpanID().String()
-			if got[spanprof.AttributeProfileID] != id || span.Name() == "root" && got["a"] != "b" {
-				t.Errorf("all spans %t: %s has %v", all, span.Name(), got)
+			if got[spanprof.AttributeProfileID] != id || span.Name() == "root" && got["a"] != "b" || len(got) != len(span.Attributes()) {
+				t.Errorf("all spans %t: %s has %v", all, span.Name(), span.Attributes())
 			}
 			if q := parse(t, got[attributeProfileURL]).Query(); q.Get("query") != `shop.cpu{profile_id="`+id+`"}` {
 				t.Errorf("%s: profile URL %v", span.Name(), q)
@@ -208,8 +207,6 @@ func TestScopes(t *testing.T) {
 		options     []spanprof.Option
 		root, child string
 	}{
-		{"default", nil, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=R span_id=R span_name=root trace_id=T"},
-		{"all spans", []spanprof.Option{spanprof.WithRootSpanOnly(false)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=child trace_id=T"},
 		{"all spans, no names", []spanprof.Option{spanprof.WithAddSpanName(false), spanprof.WithRootSpanOnly(false)}, "profile_id=R span_id=R trace_id=T", "profile_id=C span_id=C trace_id=T"},
 		{"names switched on again", []spanprof.Option{spanprof.WithAddSpanName(false), spanprof.WithRootSpanOnly(false), spanprof.WithAddSpanName(true)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=child trace_id=T"},
 		{"ids of all, names of roots", []spanprof.Option{spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans)}, "profile_id=R span_id=R span_name=root trace_id=T", "profile_id=C span_id=C span_name=root trace_id=T"},
@@ -252,112 +249,6 @@ func TestSamplingOptions(t *testing.T) {
 	root.End()
 }
 
-// foreignProvider is a provider of another make than the SDK's. Its spans are
-// sampled and have the methods of the API only.
-type foreignProvider struct {
-	noop.TracerProvider
-	ended int
-}
-
-type foreignTracer struct {
-	noop.Tracer
-	provider *foreignProvider
-}
-
-type foreignSpan struct {
-	noop.Span
-	provider *foreignProvider
-	sc       trace.SpanContext
-	parent   trace.Span
-}
-
-func (p *foreignProvider) Tracer(string, ...trace.TracerOption) trace.Tracer {
-	return &foreignTracer{provider: p}
-}
-
-func (t *foreignTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
-	parent := trace.SpanFromContext(ctx)
-	id := trace.TraceID{9}
-	if sc := parent.SpanContext(); sc.IsValid() {
-		id = sc.TraceID()
-	}
-	t.provider.ended++
-	span := &foreignSpan{provider: t.provider, parent: parent, sc: trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: trace.SpanID{byte(t.provider.ended)}, TraceFlags: trace.FlagsSampled,
-	})}
-	return trace.ContextWithSpan(ctx, span), span
-}
-
-func (s *foreignSpan) SpanContext() trace.SpanContext       { return s.sc }
-func (s *foreignSpan) TracerProvider() trace.TracerProvider { return s.provider }
-
-func TestForeignProvider(t *testing.T) {
-	said := reports(t)
-	inner := &foreignProvider{}
-	tp := spanprof.NewTracerProvider(inner, spanprof.WithRootSpanOnly(false), spanprof.WithPyroscopeURL("http://localhost:4040"),
-		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
-	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
-	if got := labelsOf(ctx); got != labelled(root, "root") {
-		t.Errorf("root: %q, want %q", got, labelled(root, "root"))
-	}
-	ctx, child := tp.Tracer("test").Start(ctx, "child")
-	if got := labelsOf(ctx); got != labelled(child, "child") {
-		t.Errorf("child: %q, want %q", got, labelled(child, "child"))
-	}
-	if _, ok := child.(sdktrace.ReadOnlySpan); ok {
-		t.Errorf("%T claims to be readable", child)
-	}
-	if child.TracerProvider() != trace.TracerProvider(tp) {
-		t.Errorf("TracerProvider() is %T", child.TracerProvider())
-	}
-	child.End()
-	root.End()
-
-	processor := tracetest.NewSpanRecorder()
-	tp.RegisterSpanProcessor(processor)
-	tp.UnregisterSpanProcessor(processor)
-	if err := tp.ForceFlush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got := said(); len(got) != 1 || !strings.Contains(got[0], "foreignProvider takes no span processors") {
-		t.Errorf("reports %q", got)
-	}
-}
-
-func TestBadOptions(t *testing.T) {
-	for _, test := range []struct {
-		options []spanprof.Option
-		want    string
-	}{
-		{[]spanprof.Option{spanprof.WithProfileURL(true)}, "WithPyroscopeURL"},
-		{[]spanprof.Option{spanprof.WithProfileBaselineURL(true), spanprof.WithPyroscopeURL("localhost")}, "want an address such as"},
-		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://[::1")}, "missing ']'"},
-		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://user:secret@localhost")}, "has a user in it"},
-		{[]spanprof.Option{spanprof.WithProfileURL(true), spanprof.WithPyroscopeURL("http://localhost/?")}, "without query and fragment"},
-		{[]spanprof.Option{spanprof.WithSpanNameLimit(0, 1)}, "WithSpanNameLimit(0, 1)"},
-		{[]spanprof.Option{spanprof.WithSpanNameLimit(1, 0)}, "WithSpanNameLimit(1, 0)"},
-		{[]spanprof.Option{nil}, ""},
-	} {
-		said := reports(t)
-		recorder := tracetest.NewSpanRecorder()
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), test.options...)
-		for range 2 {
-			_, span := tp.Tracer("test").Start(t.Context(), "root")
-			span.End()
-		}
-		if got := attributes(recorder.Ended()[0]); len(got) != 1 || got[spanprof.AttributeProfileID] == "" {
-			t.Errorf("%s: attributes %v", test.want, got)
-		}
-		got := said()
-		if test.want == "" && len(got) != 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
-			t.Errorf("reports %q, want one about %s", got, test.want)
-		}
-	}
-}
-
 func TestNilArguments(t *testing.T) {
 	var none context.Context
 	span := func(tp *spanprof.TracerProvider) {
@@ -375,7 +266,6 @@ func TestNilArguments(t *testing.T) {
 		"zero wrapper":          {func(t *testing.T) { new(spanprof.TracerProvider).Tracer("").Start(t.Context(), "") }, ""},
 		"option":                {func(*testing.T) { span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), nil)) }, ""},
 		"option of a processor": {func(*testing.T) { spanprof.NewSpanProcessor(nil) }, ""},
-		"URL builder":           {func(*testing.T) { spanprof.NewSpanProcessor(spanprof.WithProfileURLBuilder(nil)) }, ""},
 		"baseline labels": {func(*testing.T) {
 			span(spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithProfileBaselineLabels(nil)))
 		}, ""},
@@ -500,21 +390,6 @@ func TestCounts(t *testing.T) {
 	pprof.Do(context.Background(), pprof.Labels("step", "1"), func(context.Context) {})
 	root.End()
 	check("after a pprof.Do without the span's context", 1, 1)
-}
-
-func TestSpanExporterAddsOnce(t *testing.T) {
-	memory := tracetest.NewInMemoryExporter()
-	exporter := spanprof.NewSpanExporter(memory, spanprof.WithAppName("app"), spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true))
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
-	_, span := tp.Tracer("test").Start(t.Context(), "root")
-	span.End()
-	var keys []string
-	for _, a := range memory.GetSpans()[0].Attributes {
-		keys = append(keys, string(a.Key))
-	}
-	if want := []string{spanprof.AttributeProfileID, attributeProfileURL}; !slices.Equal(keys, want) {
-		t.Errorf("attributes %q, want %q", keys, want)
-	}
 }
 
 // A sampled span under one that is not is a local root.

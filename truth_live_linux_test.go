@@ -16,8 +16,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -26,6 +28,16 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/livetest"
 )
+
+// threadCPU returns the CPU time of the calling thread.
+func threadCPU() time.Duration {
+	const clockThreadCPUTimeID = 3
+	var ts syscall.Timespec
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+		panic(errno)
+	}
+	return time.Duration(ts.Nano())
+}
 
 // burn uses d of the thread's CPU time and returns what it really used.
 func burn(d time.Duration) time.Duration {

@@ -9,13 +9,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
@@ -55,23 +50,5 @@ func TestHandler(t *testing.T) {
 	}
 	if s := status(); s.Running {
 		t.Errorf("status after Shutdown: %+v", s)
-	}
-}
-
-// The page has a note where the public API alone labels goroutines.
-func TestPageOfPublicLabels(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap, exporter.KindCPU)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text", http.NoBody))
-	want := goruntime.Unknown() != nil
-	if page := strings.Join(strings.Fields(w.Body.String()), " "); strings.Contains(page, "labelled by runtime/pprof's public API alone") != want {
-		t.Errorf("want a note: %t; the page:\n%s", want, page)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
 	}
 }

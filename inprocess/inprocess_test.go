@@ -55,25 +55,6 @@ func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res))), res
 }
 
-// The page shows what is missing, and why.
-func TestPageWithoutCPU(t *testing.T) {
-	p, err := inprocess.Start(nil, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := func() string {
-		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/?format=text&query=.cpu", http.NoBody))
-		return strings.Join(strings.Fields(w.Body.String()), " ")
-	}
-	if got := page(); !strings.Contains(got, "CPU time is not among the kinds that are measured") {
-		t.Error(got)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 // The page Running now has the goroutines of open spans.
 func TestPageOfRunningSpans(t *testing.T) {
 	if err := goruntime.Unknown(); err != nil {
@@ -98,15 +79,44 @@ func TestPageOfRunningSpans(t *testing.T) {
 	}
 }
 
+// failing is an exporter that refuses each profile.
+type failing struct{}
+
+func (failing) Export(context.Context, *exporter.Profile) error { return errors.New("refused") }
+func (failing) ForceFlush(context.Context) error                { return nil }
+func (failing) Shutdown(context.Context) error                  { return nil }
+
+// The page has the counters of each exporter and of AddCounters.
+func TestCounters(t *testing.T) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	p, err := inprocess.Start(nil, inprocess.WithExporter(failing{}),
+		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine), profiler.WithWindow(time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AddCounters(func(yield func(string, uint64) bool) { yield("agent: messages", 42) })
+	if err := p.Flush(t.Context()); err == nil {
+		t.Error("Flush returns nil")
+	}
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody))
+	for _, want := range []string{"store: exported: 1\n", "inprocess_test.failing: failed: 1\n", "agent: messages: 42\n"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is not in\n%s", want, w.Body)
+		}
+	}
+	_ = p.Shutdown(t.Context()) // it counts one more loss
+}
+
 func TestExporterIsShutDownWhereStartFails(t *testing.T) {
-	for name, wrong := range map[string]inprocess.Option{
-		"profiler": inprocess.WithProfilerOptions(profiler.WithWindow(1)),
-		"store":    inprocess.WithStoreOptions(store.WithMaxBytes(1)),
+	for want, wrong := range map[string]inprocess.Option{
+		"window": inprocess.WithProfilerOptions(profiler.WithWindow(1)),
+		"bytes":  inprocess.WithStoreOptions(store.WithMaxBytes(1)),
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			rec := new(exportertest.Recorder)
-			if p, err := inprocess.Start(nil, inprocess.WithExporter(rec), wrong); err == nil || p != nil {
-				t.Errorf("Start: %v, %v; want an error", p, err)
+			if p, err := inprocess.Start(nil, inprocess.WithExporter(rec), wrong); err == nil || p != nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Start: %v, %v; want an error about %s", p, err, want)
 			}
 			if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
 				t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
@@ -167,41 +177,6 @@ func TestPageFlushDoesNotWaitForExporters(t *testing.T) {
 	})
 }
 
-func TestDisabled(t *testing.T) {
-	t.Setenv("SPANPROF_DISABLED", "true")
-	tp, res := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, span := tp.Tracer("test").Start(t.Context(), "checkout")
-	span.End()
-	if err := p.Flush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := p.Store().Stats(); s.SpansEnded != 0 || s.WindowsReceived != 0 {
-		t.Errorf("stats %+v", s)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestBadOptions(t *testing.T) {
-	for want, option := range map[string]inprocess.Option{
-		"window":   inprocess.WithProfilerOptions(profiler.WithWindow(time.Millisecond)),
-		"resource": inprocess.WithProfilerOptions(profiler.WithResource(nil)),
-		"bytes":    inprocess.WithStoreOptions(store.WithMaxBytes(1)),
-
-		"WithSampling(2)": inprocess.WithStoreOptions(store.WithSampling(2)),
-	} {
-		p, err := inprocess.Start(nil, option)
-		if err == nil || p != nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Start: %v, %v; want an error about %s", p, err, want)
-		}
-	}
-}
-
 // Nothing starts under WithOptIn until the environment enables it.
 func TestOptIn(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
@@ -223,9 +198,9 @@ func TestOptIn(t *testing.T) {
 		if _, err := os.Stat(directory); (err == nil) != enabled {
 			t.Errorf("enabled %t: directory: %v", enabled, err)
 		}
-		s := p.Status()
-		if s.Running != enabled || s.Disabled == enabled {
-			t.Errorf("enabled %t: status %+v", enabled, s)
+		s, kept := p.Status(), p.Store().Stats().SpansEnded
+		if s.Running != enabled || s.Disabled == enabled || (kept == 1) != enabled {
+			t.Errorf("enabled %t: %d spans, status %+v", enabled, kept, s)
 		}
 		w := httptest.NewRecorder()
 		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody))
@@ -300,10 +275,7 @@ func TestNilArguments(t *testing.T) {
 
 // A program that logs the error of Start and goes on has a nil Profiling.
 func TestNilProfiling(t *testing.T) {
-	p, err := inprocess.Start(nil, inprocess.WithStoreOptions(store.WithMaxBytes(1)))
-	if err == nil || p != nil {
-		t.Fatal("Start accepts one byte")
-	}
+	var p *inprocess.Profiling
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	if w.Code != http.StatusNotFound || p.Flush(t.Context()) != nil || p.Shutdown(t.Context()) != nil {

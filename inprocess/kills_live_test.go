@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -128,14 +127,14 @@ func TestKills(t *testing.T) {
 			t.Fatalf("got %d kills, want %d", n-1, kills)
 		}
 		all = append(all, k)
-		wantKept(t, dir, fmt.Sprint("kill ", n), []kept{k}, all)
+		wantKept(t, dir, fmt.Sprint("kill ", n), k, all)
 	}
 	t.Logf("after each of %d kills the last window, its slowest span and the slowest spans of all processes were there with all of their samples", kills)
 }
 
-// wantKept opens a directory and compares it with the reports of the last processes and of all:
-// the windows of the last, their spans, and the slowest spans of all.
-func wantKept(t *testing.T, dir, round string, last, all []kept) {
+// wantKept opens a directory and compares it with the reports of the last process and of all:
+// the window of the last, its span, and the slowest spans of all.
+func wantKept(t *testing.T, dir, round string, last kept, all []kept) {
 	t.Helper()
 	s, v := opened(t, dir)
 	defer func() {
@@ -148,15 +147,13 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range last {
-		if !slices.ContainsFunc(windows, func(w store.WindowInfo) bool {
-			return w.Start.UnixNano() == k.start && w.Samples == k.samples && w.Earlier
-		}) {
-			t.Errorf("%s: the window of %d with %d samples is missing among %d", round, k.start, k.samples, len(windows))
-		}
+	if !slices.ContainsFunc(windows, func(w store.WindowInfo) bool {
+		return w.Start.UnixNano() == last.start && w.Samples == last.samples && w.Earlier
+	}) {
+		t.Errorf("%s: the window of %d with %d samples is missing among %d", round, last.start, last.samples, len(windows))
 	}
 	slices.SortFunc(all, func(a, b kept) int { return int(b.duration - a.duration) })
-	for _, want := range slices.Concat(last, all[:min(3, len(all))]) {
+	for _, want := range append([]kept{last}, all[:min(3, len(all))]...) {
 		span, ok, err := spanIn(v, want.id)
 		if err != nil || !ok || int64(span.Duration) != want.duration || span.CPUSamples < want.cpu || span.SamplesHeld < want.cpu || !span.Earlier || span.Name != "GET /slow" {
 			t.Errorf("%s: want the span %+v, got %+v, %v", round, want, span, err)
@@ -176,27 +173,4 @@ func wantKept(t *testing.T, dir, round string, last, all []kept) {
 	}
 	t.Logf("%s: %d windows and %d spans are there, %d files are damaged, the slowest span took %v and has %d samples",
 		round, d.Windows, d.Spans, d.FilesUnreadable, time.Duration(all[0].duration), all[0].cpu)
-}
-
-// Pairs of processes start at the same time in one directory, and die. The next pair and the
-// test find everything that both had written.
-func TestTwoProcessesInOneDirectory(t *testing.T) {
-	const rounds = 3
-	ctx, dir := livetest.Context(t, livetest.Most), t.TempDir()
-	var all []kept
-	for round := range rounds {
-		var (
-			pair [2]kept
-			both sync.WaitGroup
-		)
-		for i := range pair {
-			both.Go(func() { pair[i] = killed(ctx, t, dir) })
-		}
-		both.Wait()
-		if t.Failed() {
-			t.Fatalf("got %d pairs, want %d", round, rounds)
-		}
-		all = append(all, pair[:]...)
-		wantKept(t, dir, fmt.Sprint("round ", round), pair[:], all)
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -23,8 +22,6 @@ import (
 const (
 	// directoryVariable names the directory of a child that serves until it is killed.
 	directoryVariable = "SPANPROF_TEST_DIRECTORY"
-	// unflushedVariable has it write what it writes by itself.
-	unflushedVariable = "SPANPROF_TEST_UNFLUSHED"
 	directoryBytes    = 16 << 20
 )
 
@@ -55,9 +52,6 @@ func serveUntilKilled(dir string) {
 		_, span := tp.Tracer("").Start(ctx, "GET /slow")
 		work(time.Duration(20+rand.IntN(60)) * time.Millisecond)
 		span.End()
-		if os.Getenv(unflushedVariable) != "" {
-			continue
-		}
 		if err := p.Flush(ctx); err != nil {
 			panic(err)
 		}

@@ -25,24 +25,22 @@ import (
 
 // backend is a healthy server of OTLP/HTTP, as a handler or without a network.
 type backend struct {
-	t *testing.T
+	t      *testing.T
+	answer answerFunc // instead of a success, if not nil
 
 	mu       sync.Mutex
-	fault    answerFunc      // if not nil, answers instead until heal
-	healed   bool            // heal has been called
-	requests []*http.Request // all, also those with faults
+	requests []*http.Request
 	messages []*collectorpb.ExportProfilesServiceRequest
 }
 
-type answerFunc = func(b *backend, w http.ResponseWriter, r *http.Request)
+type answerFunc = func(w http.ResponseWriter, r *http.Request)
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.requests = append(b.requests, r)
-	fault := b.fault
 	b.mu.Unlock()
-	if fault != nil {
-		fault(b, w, r)
+	if b.answer != nil {
+		b.answer(w, r)
 		return
 	}
 	b.receive(r)
@@ -53,18 +51,6 @@ func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, r)
 	return w.Result(), nil
-}
-
-func (b *backend) heal() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.fault, b.healed = nil, true
-}
-
-func (b *backend) isHealed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.healed
 }
 
 func (b *backend) receive(r *http.Request) {
@@ -94,8 +80,7 @@ func (b *backend) receive(r *http.Request) {
 	b.messages = append(b.messages, m)
 }
 
-// received returns the number of requests, also of those with a fault, and the accepted
-// messages.
+// received returns the requests, and the messages of successful ones.
 func (b *backend) received() (requests []*http.Request, messages []*collectorpb.ExportProfilesServiceRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,9 +93,9 @@ func answer(w http.ResponseWriter, m *collectorpb.ExportProfilesServiceResponse)
 	_, _ = w.Write(body)
 }
 
-// status answers without reading the request.
+// status returns an answer to any request.
 func status(code int, body string, header ...string) answerFunc {
-	return func(_ *backend, w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		for i := 0; i < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
@@ -120,7 +105,7 @@ func status(code int, body string, header ...string) answerFunc {
 	}
 }
 
-// newProfile returns a CPU profile that ends now. Its number is the number of its samples.
+// newProfile returns a CPU profile that ends now, with a number of samples.
 func newProfile(number int64) *exporter.Profile {
 	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
 	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f, Line: 7}}}
@@ -147,15 +132,4 @@ func newProfile(number int64) *exporter.Profile {
 		Duration: time.Second,
 		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
 	}, p)
-}
-
-// numbers returns the numbers of the profiles.
-func numbers(messages []*collectorpb.ExportProfilesServiceRequest) []int64 {
-	var n []int64
-	for _, m := range messages {
-		for _, s := range m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0].Samples {
-			n = append(n, s.Values[0])
-		}
-	}
-	return n
 }

@@ -4,7 +4,9 @@
 package otlp_test
 
 import (
+	"crypto/tls"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
@@ -217,38 +220,20 @@ func TestImpossibleHeaders(t *testing.T) {
 	}
 }
 
-// Answers of success with a body that adds nothing.
-func TestSuccess(t *testing.T) {
-	reporttest.Handle(t, new(errorLog).Handle)
-	for i, answer := range []answerFunc{
-		status(http.StatusOK, ""),
-		status(http.StatusNoContent, "", "Content-Type", "text/html"),
-		status(http.StatusOK, "{}", "Content-Type", "application/json"),
-		status(http.StatusOK, "\x0a\x7fcut off", "Content-Type", "application/x-protobuf"),
-	} {
-		b := &backend{t: t, fault: answer}
-		e := newExporter(t, b)
-		export(t, e, 1)
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s := e.Status(); s.Exported != 1 {
-			t.Errorf("%+v after answer %d, want 1 exported", s, i)
-		}
-	}
-}
-
-// deliver sends a profile, and fails the test if that does not arrive.
-func deliver(t *testing.T, opts ...otlp.Option) {
-	t.Helper()
-	e, err := otlp.New(opts...)
+// Without WithHTTPClient the server's certificate comes from the environment.
+func TestCertificate(t *testing.T) {
+	certFile, _, pair := testcert.New(t)
+	server := httptest.NewUnstartedServer(&backend{t: t})
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.StartTLS()
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
+	e, err := otlp.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	export(t, e, 1)
-	if err := e.ForceFlush(t.Context()); err != nil {
-		t.Error(err)
-	}
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}

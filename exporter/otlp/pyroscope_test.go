@@ -118,9 +118,7 @@ func TestPyroscope(t *testing.T) {
 		want       []string
 	}{
 		{"CPU, dots", exporter.KindCPU, valueTypes("samples:count", "cpu:nanoseconds"), valueTypes("cpu:nanoseconds")[0], attributes(1), map[string][]string{"http.route": {"/"}, "ended_span_id": {"1"}}, []string{"process_cpu:cpu:nanoseconds:cpu:nanoseconds http_route=/,k8s_a00=x"}},
-		{"28 attributes", exporter.KindGoroutine, valueTypes("goroutine:count"), valueTypes("goroutine:count")[0], attributes(28), nil, []string{"goroutine:goroutine:count:goroutine:count " + list("k8s_a", 24)}},
 		{"40 labels", exporter.KindWall, valueTypes("wall:nanoseconds"), nil, attributes(28), labels(40), []string{"wall:wall:nanoseconds:wall:nanoseconds " + list("l", 24)}},
-		{"3,000 bytes", exporter.KindWall, valueTypes("wall:nanoseconds"), nil, attributes(0), map[string][]string{"url": {strings.Repeat("x", 3000)}}, []string{"wall:wall:nanoseconds:wall:nanoseconds url=" + strings.Repeat("x", 2048)}},
 		{"heap", exporter.KindHeap, valueTypes("alloc_space:bytes", "inuse_space:bytes"), valueTypes("space:bytes")[0], attributes(0), nil, []string{"memory:alloc_space:bytes:memory:bytes ", "memory:inuse_space:bytes:memory:bytes "}},
 		{"mutex", exporter.KindMutex, contentions, contentions[0], attributes(0), nil, []string{"mutex:contentions:count:mutex:count ", "mutex:delay:nanoseconds:mutex:count "}},
 		{"block", exporter.KindBlock, contentions, contentions[0], attributes(0), nil, []string{"block:contentions:count:block:count ", "block:delay:nanoseconds:block:count "}},

@@ -207,19 +207,13 @@ func TestNewErrors(t *testing.T) {
 		want    string
 	}{
 		{"localhost:4040", nil, "not an HTTP URL"},
-		{"", nil, "not an HTTP URL"},
 		{"ftp://x", nil, "not an HTTP URL"},
-		{"http://", nil, "not an HTTP URL"},
 		{"http://[", nil, "address"},
-		{"http://h/ingest", nil, "ends in /ingest"},
 		{"http://h/a/ingest/", nil, "ends in /ingest"},
 		{"http://user:secret%zz@h", nil, "cannot be parsed"},
-		{"http://user:12secret@[::1", nil, "cannot be parsed"},
 		{"user:secret@h:4040", nil, "not an HTTP URL"},
 		{"http://h/?token=secret", nil, "has a query"},
-		{"http://h?", nil, "has a query"},
 		{"http://h/#secret", nil, "has a query or a fragment"},
-		{"http://x", pyroscope.WithBasicAuth("", ""), "user or password is empty"},
 		{"http://x", pyroscope.WithBasicAuth("123456", ""), "user or password is empty"},
 		{"http://x", pyroscope.WithBasicAuth("", "secret"), "user or password is empty"},
 		{"http://x", pyroscope.WithHTTPClient(nil), "HTTP client is nil"},
@@ -233,7 +227,6 @@ func TestNewErrors(t *testing.T) {
 		{"http://x", tag("a", " x"), "value"},
 		{"http://x", tag("a", ""), "value"},
 		{"http://x", header("a b", "x"), "header"},
-		{"http://x", header("", "x"), "header"},
 		{"http://x", header("a", "x\r\ny"), "header"},
 		{"http://x", pyroscope.WithQueue(exporter.QueueConfig{MaxBytes: -1}), "negative bound"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -134,5 +135,27 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pushes by kind (-pyroscope-go +ours):\n%s", diff)
+	}
+}
+
+// cpuInUse reports whether a CPU profile is running. It starts none to find out:
+// pyroscope-go would be refused just then, and it tries again only after its UploadRate.
+func cpuInUse() bool {
+	var stacks strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		return false
+	}
+	return strings.Contains(stacks.String(), "runtime/pprof.profileWriter")
+}
+
+// await returns when condition holds. It polls at ever longer intervals.
+func await(t *testing.T, condition func() bool) {
+	t.Helper()
+	for d, waited := time.Millisecond, time.Duration(0); !condition(); d *= 2 {
+		if waited > 30*time.Second {
+			t.Fatalf("still not after %v", waited)
+		}
+		<-time.After(d)
+		waited += d
 	}
 }
