@@ -86,11 +86,11 @@ func (failing) Export(context.Context, *exporter.Profile) error { return errors.
 func (failing) ForceFlush(context.Context) error                { return nil }
 func (failing) Shutdown(context.Context) error                  { return nil }
 
-// The page has the counters of each exporter and of AddCounters.
+// The page has the counters of exporters, of wall time, of the directory and of AddCounters.
 func TestCounters(t *testing.T) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
-	p, err := inprocess.Start(nil, inprocess.WithExporter(failing{}),
-		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine), profiler.WithWindow(time.Hour)))
+	p, err := inprocess.Start(nil, inprocess.WithExporter(failing{}), inprocess.WithStoreOptions(store.WithDirectory(t.TempDir(), 8<<20)),
+		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine, exporter.KindWall), profiler.WithWindow(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +100,12 @@ func TestCounters(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=text", http.NoBody))
-	for _, want := range []string{"store: exported: 1\n", "inprocess_test.failing: failed: 1\n", "agent: messages: 42\n"} {
+	for _, want := range []string{"store: exported: ", "inprocess_test.failing: failed: ", "wall rounds: ", "directory: files written: ", "agent: messages: 42\n"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
 		}
 	}
-	_ = p.Shutdown(t.Context()) // it counts one more loss
+	_ = p.Shutdown(t.Context()) // it counts more losses
 }
 
 func TestExporterIsShutDownWhereStartFails(t *testing.T) {
