@@ -1,0 +1,93 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
+)
+
+// newRequests adds spans of a name to a store, each with a child. The child of a span from the
+// tenth but last on takes 100 ms of CPU time. The other children take 10 ms.
+func newRequests(t *testing.T, s *store.Store, service, name string, n int, attributes ...attribute.KeyValue) {
+	t.Helper()
+	res := resource.NewSchemaless(attribute.String("service.name", service))
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	b := newProfileBuilder()
+	for i := range n {
+		start, ticks := epoch.Add(time.Duration(i)*50*time.Millisecond), 1
+		if i >= n-10 {
+			ticks = 10
+		}
+		ctx, parent := tracer.Start(t.Context(), name, trace.WithTimestamp(start), trace.WithAttributes(attributes...))
+		_, child := tracer.Start(ctx, "query", trace.WithTimestamp(start))
+		for _, span := range []trace.Span{child, parent} {
+			span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()))
+			span.End(trace.WithTimestamp(start.Add(time.Duration(ticks) * 10 * time.Millisecond)))
+		}
+		id := child.SpanContext().SpanID().String()
+		b.add(int64(ticks), map[string][]string{"profile_id": {id}, "span_id": {id}, "trace_id": {child.SpanContext().TraceID().String()}, "span_name": {"query"}}, "shop.query", "main.serve")
+	}
+	export(t, s, res, exporter.KindCPU, b.profile)
+}
+
+func about(t *testing.T, s *store.Store, name string, more ...string) (a answer.About, text string) {
+	t.Helper()
+	h := viewer.Handler(s)
+	address := target("/about", append([]string{"name", name}, more...)...)
+	getJSON(t, h, address, http.StatusOK, &a)
+	return a, get(t, h, address+"&format=text").Body.String()
+}
+
+// The work of a span that starts others is below it.
+func TestTailCountsChildren(t *testing.T) {
+	s := newStore(t)
+	newRequests(t, s, "shop", "GET /", 60)
+	a, text := about(t, s, "GET /")
+	if want := "100 ms  cpu 100 ms  "; !strings.Contains(text, want) {
+		t.Errorf("got %s, want %q in it", text, want)
+	}
+	if want := "+90.0 ms on a CPU in shop.query"; !strings.Contains(a.Tail.Sentence, want) {
+		t.Errorf("got %q, want %q in it", a.Tail.Sentence, want)
+	}
+}
+
+// The spans of two services are counted once each, unless a service is named.
+func TestAboutServices(t *testing.T) {
+	s := newStore(t)
+	newRequests(t, s, "shop", "GET /", 30)
+	newRequests(t, s, "bank", "GET /", 60)
+	for service, want := range map[string]string{"": "GET /: 90 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 30.0 ms of CPU each.", "shop": "GET /: 30 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 40.0 ms of CPU each."} {
+		if a, _ := about(t, s, "GET /", "service", service); a.Sentence != want {
+			t.Errorf("service %q: got %q, want %q", service, a.Sentence, want)
+		}
+	}
+}
+
+func TestAboutNothing(t *testing.T) {
+	s := newStore(t)
+	newRequests(t, s, "shop", "GET /", 30)
+	for _, conditions := range [][]string{{"name", "GET /"}, {"name", "x"}} {
+		a, _ := about(t, s, conditions[1], "min", "1h")
+		if want := fmt.Sprintf("%s: no span that is held meets the conditions.", conditions[1]); a.Sentence != want {
+			t.Errorf("got %q, want %q", a.Sentence, want)
+		}
+		if !strings.Contains(a.Note, "the functions are of all spans of this name, without the other conditions") {
+			t.Errorf("note %q", a.Note)
+		}
+	}
+}
