@@ -23,7 +23,7 @@ import (
 
 // newRequests adds spans of a name to a store, each with a child. The child of a span from the
 // tenth but last on takes 100 ms of CPU time. The other children take 10 ms.
-func newRequests(t *testing.T, s *store.Store, service, name string, n int, attributes ...attribute.KeyValue) {
+func newRequests(t *testing.T, s *store.Store, service, name string, n int) {
 	t.Helper()
 	res := resource.NewSchemaless(attribute.String("service.name", service))
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
@@ -33,7 +33,7 @@ func newRequests(t *testing.T, s *store.Store, service, name string, n int, attr
 		if i >= n-10 {
 			ticks = 10
 		}
-		ctx, parent := tracer.Start(t.Context(), name, trace.WithTimestamp(start), trace.WithAttributes(attributes...))
+		ctx, parent := tracer.Start(t.Context(), name, trace.WithTimestamp(start))
 		_, child := tracer.Start(ctx, "query", trace.WithTimestamp(start))
 		for _, span := range []trace.Span{child, parent} {
 			span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()))
@@ -75,6 +75,22 @@ func TestAboutServices(t *testing.T) {
 		if a, _ := about(t, s, "GET /", "service", service); a.Sentence != want {
 			t.Errorf("service %q: got %q, want %q", service, a.Sentence, want)
 		}
+	}
+}
+
+// A long name with control characters takes one line of an address.
+func TestAboutOddNames(t *testing.T) {
+	s := newStore(t)
+	name := "50% \"a\"\n\x1b[31m$(id)`" + strings.Repeat("long ", 200)
+	newRequests(t, s, "shop", name, 30)
+	_, text := about(t, s, name)
+	if strings.Contains(text, "\x1b") {
+		t.Errorf("control characters in\n%s", text)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := lines[len(lines)-1]
+	if len(lines) > 40 || !strings.HasPrefix(last, "  ?format=text&order=slowest&name=50%25+%22a%22%0A%1B%5B31m%24%28id%29%60") {
+		t.Errorf("%d lines, and the last is %.80q", len(lines), last)
 	}
 }
 

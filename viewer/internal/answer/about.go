@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -154,9 +155,6 @@ func at(stack []*profile.Location) string {
 	return ""
 }
 
-// inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
-var inAddress = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", `"`, "%22", " ", "%20", "&", "%26", "#", "%23", "+", "%2B", "'", "%27")
-
 // Text returns the answer for a terminal, in at most 40 lines.
 func (a *About) Text() string {
 	var b strings.Builder
@@ -164,7 +162,7 @@ func (a *About) Text() string {
 	termtext.Prose(&b, "", 0, a.Tail.Sentence)
 	writeNote(&b, a.Note)
 	for _, d := range a.Tail.Differences[:min(6, len(a.Tail.Differences))] {
-		fmt.Fprintf(&b, "%10s%s  %s\n", nanoseconds(d.Ns), plusMinus(d.ErrorNs), termtext.OneLine(d.Part))
+		fmt.Fprintf(&b, "%10s%s  %s\n", nanoseconds(d.Ns), plusMinus(d.ErrorNs), termtext.Clip(termtext.OneLine(d.Part), termtext.MaxQuoted))
 	}
 	if len(a.functions) > 0 {
 		fmt.Fprintf(&b, "\nCPU, %s:\n", termtext.Plural(a.cpu.Samples, "sample"))
@@ -175,15 +173,15 @@ func (a *About) Text() string {
 	if len(a.Slowest) > 0 {
 		b.WriteString("\nthe slowest:\n")
 		for _, s := range a.Slowest {
-			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=.cpu%%7Bprofile_id=%%22%s%%22%%7D%s\n", s.wall(), duration(s.CPUInclusive), termtext.OneLine(s.ProfileID), s.marks())
+			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), url.QueryEscape(s.Query), s.marks())
 		}
 	}
 	b.WriteString("\nnext:\n")
 	for _, k := range a.Kinds {
 		if k.Samples > 0 {
-			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress.Replace(k.Query), k.Measure)
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", url.QueryEscape(k.Query), k.Measure)
 		}
 	}
-	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress.Replace(a.Name))
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", url.QueryEscape(a.Name))
 	return b.String()
 }
