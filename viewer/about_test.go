@@ -78,6 +78,48 @@ func TestAboutServices(t *testing.T) {
 	}
 }
 
+// Only a query for the spans of a name and nothing else has the name.
+func TestSpanName(t *testing.T) {
+	s := newStore(t)
+	newRequests(t, s, "shop", "GET /", 30)
+	newRequests(t, s, "bank", "GET /", 30)
+	for query, want := range map[string][2]string{
+		`.cpu{span_name="query"}`:                 {"query", ""},
+		`shop.cpu{span_name="query"}`:             {"query", "shop"},
+		`{span_name="query",service_name="bank"}`: {"query", "bank"},
+		`{span_name="query",profile_id!="a"}`:     {},
+		`.cpu`:                                    {},
+	} {
+		var a answer.Profile
+		getJSON(t, viewer.Handler(s), target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		if got := [2]string{a.SpanName, a.SpanService}; got != want || a.Total == 0 {
+			t.Errorf("%s: got %q, want %q; total %d", query, got, want, a.Total)
+		}
+	}
+}
+
+// A renamed span has its samples under its first name.
+func TestSpanNameOfRenamed(t *testing.T) {
+	s := newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	b := newProfileBuilder()
+	for i, name := range []string{"GET /cart", "GET /user"} {
+		_, span := tracer.Start(t.Context(), "GET", trace.WithTimestamp(epoch))
+		span.SetName(name)
+		span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+		span.End(trace.WithTimestamp(epoch.Add(time.Second)))
+		labels := idLabels(span)
+		labels["span_name"] = []string{"GET"}
+		b.add(1, labels, "main.serve")
+		exportSecond(t, s, i, b)
+		var a answer.Profile
+		getJSON(t, viewer.Handler(s), target("/", "query", `{span_name="GET"}`, "format", "json"), http.StatusOK, &a)
+		if want := []string{"GET /cart", ""}[i]; a.SpanName != want || a.Total == 0 {
+			t.Errorf("got name %q and total %d, want %q", a.SpanName, a.Total, want)
+		}
+	}
+}
+
 // A long name with control characters takes one line of an address.
 func TestAboutOddNames(t *testing.T) {
 	s := newStore(t)
