@@ -66,6 +66,24 @@ func TestTailCountsChildren(t *testing.T) {
 	}
 }
 
+// Without a wall profile the waits have no name.
+func TestTailWithoutWall(t *testing.T) {
+	s := newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	b := newProfileBuilder()
+	for i := range 60 {
+		_, span := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(epoch))
+		span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+		span.End(trace.WithTimestamp(epoch.Add(time.Duration(20+100*(i/50)) * time.Millisecond)))
+		b.add(1, idLabels(span), "main.serve")
+	}
+	export(t, s, shop, exporter.KindCPU, b.profile)
+	a, _ := about(t, s, "GET /")
+	if want := "Slow spans take 120 ms, median ones 20.0 ms: +100 ms not on a CPU."; a.Tail.Sentence != want {
+		t.Errorf("got %q, want %q", a.Tail.Sentence, want)
+	}
+}
+
 // The spans of two services are counted once each, unless a service is named.
 func TestAboutServices(t *testing.T) {
 	s := newStore(t)

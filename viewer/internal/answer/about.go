@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -139,7 +140,10 @@ func (r *Reader) parts(s store.Span) map[string]float64 {
 		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
 		running -= float64(sv.Value)
 	}
-	if running > 0 {
+	switch {
+	case !r.has(exporter.KindWall):
+		parts[notOnCPU] = max(0, float64(s.Duration)+running)
+	case running > 0:
 		parts[ready] = running
 	}
 	return parts
