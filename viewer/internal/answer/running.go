@@ -75,11 +75,11 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	return answered(r, a)
 }
 
-// textRoots, textStacks and textFrames bound the text form: 35 lines.
+// textStacks and textFrames bound a root in text. The last root begins at line textLast at most.
 const (
-	textRoots  = 3
 	textStacks = 1
-	textFrames = 6
+	textFrames = 20
+	textLast   = 12
 )
 
 // Text returns the list for a terminal.
@@ -87,7 +87,7 @@ func (a *Running) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "note", 9, a.Note)
 	for i, root := range a.Roots {
-		if i == textRoots {
+		if i > 0 && strings.Count(b.String(), "\n") > textLast {
 			fmt.Fprintf(&b, "\n%s in JSON\n", termtext.Plural(len(a.Roots)-i, "more local root"))
 			break
 		}
