@@ -206,9 +206,8 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 func (p *Profiling) status() viewer.Status {
 	s := p.profiler.Status()
 	v := viewer.Status{
-		Running:     s.Running,
-		WindowStart: s.CPUStart,
-		WindowEnd:   s.CPUEnd,
+		Running:   s.Running,
+		WindowEnd: s.CPUEnd,
 		Counters: []viewer.Counter{
 			{Name: "windows measured", Value: s.Windows},
 			{Name: "windows skipped", Value: s.WindowsSkipped},

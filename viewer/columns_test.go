@@ -55,7 +55,7 @@ func TestTextFitsIntoColumns(t *testing.T) {
 		t.Error("no error for what is no profile")
 	}
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true, Message: long} }))
-	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{`)
+	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{|^ .* \?format=text&name=`)
 	for _, address := range []string{
 		"/?format=text",
 		"/log?format=text",

@@ -18,6 +18,7 @@
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
+//	./about              the times of a name's spans, and why the slow ones are slow
 //	./waits              the exact waits of a span, or of the spans of a name, as pprof
 //	./timeline           the value of a query over time, for programs
 //	./source             lines of source code; see [WithSourceCode]

@@ -4,6 +4,7 @@
 package viewer_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -214,6 +215,22 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
+// startedSource has two spans that have not ended.
+type startedSource struct{ store.Source }
+
+type startedView struct{ store.View }
+
+func (s startedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	view, err := s.Source.View(ctx, from, until)
+	return startedView{view}, err
+}
+
+func (v startedView) Info() store.Info {
+	info := v.View.Info()
+	info.Stats.SpansRunning = 2
+	return info
+}
+
 // A list without spans has the reason.
 func TestEmptyListSaysWhy(t *testing.T) {
 	open := viewer.Status{Running: true, WindowEnd: epoch.Add(20 * time.Second)}
@@ -229,6 +246,7 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		status viewer.Status
 	}{
 		"no span has ended yet; samples come when the window ends at 12:00:20 UTC":                   {newStore(t), none},
+		"2 spans running, none has ended yet; samples come when the window ends at 12:00:20 UTC":     {startedSource{newStore(t)}, open},
 		"120 spans started, none was sampled":                                                        {newStore(t), unsampled},
 		"no span has ended yet; Profiling is off: no samples come":                                   {newStore(t), viewer.Status{}},
 		"no span meets the conditions; 1 span held":                                                  {ended, unsampled},

@@ -29,7 +29,7 @@ import (
 
 func TestSpanList(t *testing.T) {
 	h := viewer.Handler(newTestStore(t), viewer.WithStatus(func() viewer.Status {
-		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "dropped", Value: 3}}}
+		return viewer.Status{Running: true, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "dropped", Value: 3}}}
 	}))
 	var list answer.SpanList
 	getJSON(t, h, "/?format=json&order=cpu", http.StatusOK, &list)
@@ -127,7 +127,7 @@ func TestProfileOfName(t *testing.T) {
 func TestEmptySaysWhy(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
-		return viewer.Status{Running: true, WindowStart: epoch.Add(10 * time.Second), WindowEnd: epoch.Add(20 * time.Second)}
+		return viewer.Status{Running: true, WindowEnd: epoch.Add(20 * time.Second)}
 	}))
 	for _, test := range []struct{ query, from, until, want, baseline string }{
 		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs, and two samples are 10 ms of CPU time apart", baseline: `.cpu{span_name="GET /search"}`},

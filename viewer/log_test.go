@@ -21,7 +21,7 @@ func TestLog(t *testing.T) {
 		t.Fatal("the store took what is no profile")
 	}
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
-		return viewer.Status{Running: true, WindowStart: epoch, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
+		return viewer.Status{Running: true, WindowEnd: epoch.Add(10 * time.Second), Counters: []viewer.Counter{{Name: "windows dropped", Value: 3}, {Name: "CPU for wall samples", Value: 1_234_567, Unit: "nanoseconds"}}}
 	}))
 	var got answer.Log
 	getJSON(t, h, "/log?format=json", http.StatusOK, &got)

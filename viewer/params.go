@@ -109,6 +109,9 @@ const (
 	// about 300 bytes of JSON.
 	defaultSpans = 200
 	maxSpans     = 10_000
+	// textRows is the length of a list in text without a limit, with two lines for a span: a page
+	// has at most 40 lines.
+	textRows = 12
 	// maxAttributeConditions bounds the cost of a list of spans.
 	maxAttributeConditions = 4
 )
@@ -175,6 +178,10 @@ func (v *values) duration(name string) time.Duration {
 func parseSpans(asked *question) (err error) {
 	v := &values{Values: asked.params}
 	order, known := spanOrders[v.Get("order")]
+	rows := defaultSpans
+	if asked.format == formatText {
+		rows = textRows
+	}
 	q := store.SpanQuery{
 		Name:     v.Get("name"),
 		Contains: v.Get("filter"),
@@ -188,7 +195,7 @@ func parseSpans(asked *question) (err error) {
 		OnlyErrors:  v.bool("error"),
 		MinDuration: v.duration("min"),
 		MaxDuration: v.duration("max"),
-		Limit:       cmp.Or(optional(v, "limit", above(1, strconv.Atoi), "a whole number above 0"), defaultSpans),
+		Limit:       cmp.Or(optional(v, "limit", above(1, strconv.Atoi), "a whole number above 0"), rows),
 	}
 	switch attributes := asked.params["attribute"]; {
 	case v.err != nil:

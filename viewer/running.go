@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -52,7 +53,9 @@ func (r *Running) answer(now time.Time) answer.Root {
 	for _, s := range r.Stacks {
 		stack := answer.Stack{Goroutines: s.Goroutines}
 		for _, f := range s.Frames {
-			stack.Add(f.Function, f.File, f.Line)
+			if !marker.IsFrame(f.Function) {
+				stack.Add(f.Function, f.File, f.Line)
+			}
 		}
 		root.Stacks = append(root.Stacks, stack)
 	}

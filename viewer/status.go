@@ -18,9 +18,8 @@ type Status struct {
 	// Host reports whether the samples are an eBPF agent's, from whole processes. The
 	// viewer's process runs no spans, and samples have them as labels only.
 	Host bool
-	// WindowStart and WindowEnd bound the open CPU window; they are zero if there
-	// is none. Its samples arrive at its end.
-	WindowStart, WindowEnd time.Time
+	// WindowEnd is when the samples of the open CPU window arrive, zero without one.
+	WindowEnd time.Time
 	// Message is a sentence about a fault, such as another CPU profile; it is empty if
 	// there is none.
 	Message string
@@ -79,7 +78,7 @@ func (h *handler) currentStatus() *answer.Status {
 	s := h.status()
 	out.Running = &s.Running
 	out.CanFlush = out.CanFlush && s.Running
-	out.WindowStart, out.WindowEnd = s.WindowStart, s.WindowEnd
+	out.WindowEnd = s.WindowEnd
 	out.Message, out.Host = s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/marker"
 )
@@ -29,16 +28,7 @@ func TestOthersWithoutLock(t *testing.T) {
 	}
 	marker.Adding.Lock()
 	defer marker.Adding.Unlock()
-	done := make(chan struct{})
-	go func() {
-		marker.Do(t.Context(), "GET /new", func(context.Context) {})
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Error("a name beyond the first ones waits for the lock of new names")
-	}
+	marker.Do(t.Context(), "GET /new", func(context.Context) {}) // would wait for ever
 }
 
 func TestDigit(t *testing.T) {

@@ -27,7 +27,7 @@ func (p *pageStatus) status() viewer.Status {
 	s := p.host.Status()
 	last, opened := p.windows.seen()
 	unknown := p.learning.count(s.AgentSince, p.windows.sampled)
-	v := viewer.Status{Running: true, Host: true, WindowStart: opened, WindowEnd: opened.Add(p.windows.every)}
+	v := viewer.Status{Running: true, Host: true, WindowEnd: opened.Add(p.windows.every)}
 	switch {
 	case s.Messages == 0:
 		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent unix://" + p.agents + " -disable-tls -t all,labels"

@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -49,9 +51,9 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	if q.Name == "" {
 		return nil, BadRequestf("name is missing: give the name of some spans")
 	}
-	q.Brief, q.Requests, q.Running, q.Limit = true, false, false, sampledSpans
+	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
 	held := r.spans(q)
-	text, _ := r.listedWork(q)
+	text, others := r.listedWork(q)
 	ql, err := flameql.Parse(text)
 	if err != nil {
 		return nil, err
@@ -59,20 +61,39 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
 	a := &About{Name: q.Name, Kinds: r.kinds(all), Slowest: []Span{}, cpu: r.selection(all)}
 	a.functions = r.summary(a.cpu, flame.NewFunctions(false)).Functions()
-	a.Sentence = fmt.Sprintf("%s: no span of this name is held.", q.Name)
-	if spreads := sums.NameSpreads(held); len(spreads) > 0 && spreads[0].Durations != nil {
-		d := spreads[0].Durations
-		a.Sentence = fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", q.Name, termtext.Plural(len(held), "span"),
-			duration(d.P50), duration(d.P95), duration(d.Max), duration(spreads[0].CPUInclusive/time.Duration(len(held))))
-	}
+	a.Sentence = r.spread(q.Name, held)
 	a.Tail = r.tail(held)
-	slices.SortStableFunc(held, func(a, b store.Span) int { return int(b.Duration - a.Duration) })
+	slices.SortStableFunc(held, func(a, b store.Span) int { return cmp.Compare(b.Duration, a.Duration) })
 	for _, s := range held[:min(aboutSpans, len(held))] {
-		full, _ := r.span(s.ProfileID)
-		a.Slowest = append(a.Slowest, r.newSpan(full))
+		a.Slowest = append(a.Slowest, r.newSpan(s))
 	}
-	a.Note = r.notes()
+	if others != "" {
+		others = "the functions are of all spans of this name, " + others
+	}
+	a.Note = r.notes(others)
 	return answered(r, a)
+}
+
+// spread returns the times of the spans of a name in a sentence.
+func (r *Reader) spread(name string, held []store.Span) string {
+	name = termtext.Clip(name, termtext.MaxQuoted)
+	if !r.records() {
+		return name + ": the profiles here have no records of spans."
+	}
+	held = slices.Clone(held)
+	for i := range held {
+		held[i].Service = "" // Several services may have the name.
+	}
+	spreads := sums.NameSpreads(held)
+	if len(spreads) == 0 || spreads[0].Durations == nil {
+		return name + ": no span that is held meets the conditions."
+	}
+	count, d := termtext.Plural(len(held), "span"), spreads[0].Durations
+	if len(held) == sampledSpans {
+		count = "the newest " + count
+	}
+	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
+		duration(d.P50), duration(d.P95), duration(d.Max), duration(spreads[0].CPUInclusive/time.Duration(len(held))))
 }
 
 // tail compares the slow spans of a name with its median ones.
@@ -80,34 +101,30 @@ func (r *Reader) tail(held []store.Span) *tail.Result {
 	byID := make(map[string]store.Span, len(held))
 	var spans []tail.Span
 	for _, s := range held {
-		if s.Complete || !s.SummaryMissing && !s.Manual {
+		if s.Complete && !s.SummaryMissing && !s.Manual {
 			byID[s.ProfileID] = s
 			spans = append(spans, tail.Span{ID: s.ProfileID, Duration: s.Duration})
 		}
 	}
 	slow, median := tail.Sides(spans)
-	for _, s := range slices.Concat(slow, median) {
-		full, _ := r.span(s.ID)
-		place := slices.IndexFunc(slow, func(of tail.Span) bool { return of.ID == s.ID })
-		side := slow
-		if place < 0 {
-			side, place = median, slices.IndexFunc(median, func(of tail.Span) bool { return of.ID == s.ID })
-		}
-		side[place].Parts = r.parts(byID[s.ID])
-		side[place].Attributes = make(map[string]string)
-		for _, a := range full.Attributes {
-			if a.Child == "" {
-				side[place].Attributes[a.Key] = a.Value
+	for _, side := range [][]tail.Span{slow, median} {
+		for i := range side {
+			s := byID[side[i].ID]
+			side[i].Parts, side[i].Attributes = r.parts(s), make(map[string]string)
+			for _, a := range s.Attributes {
+				if a.Child == "" {
+					side[i].Attributes[a.Key] = a.Value
+				}
 			}
 		}
 	}
 	return tail.Compare(slow, median)
 }
 
-// parts returns the time of a span by state: waits with the function that waits, CPU time with the
-// function that runs.
+// parts returns the time of a span and the spans below it by state: waits with the function that
+// waits, CPU time with the function that runs.
 func (r *Reader) parts(s store.Span) map[string]float64 {
-	t := newFamily(r, s, nil)
+	t := newFamily(r, s, r.trace(s))
 	parts := make(map[string]float64)
 	running := 0.0
 	for _, sv := range t.wall.Stacks {
@@ -122,7 +139,10 @@ func (r *Reader) parts(s store.Span) map[string]float64 {
 		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
 		running -= float64(sv.Value)
 	}
-	if running > 0 {
+	switch {
+	case !r.has(exporter.KindWall):
+		parts[notOnCPU] = max(0, float64(s.Duration)+running)
+	case running > 0:
 		parts[ready] = running
 	}
 	return parts
@@ -139,7 +159,17 @@ func at(stack []*profile.Location) string {
 }
 
 // inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
-var inAddress = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D", `"`, "%22", " ", "%20", "&", "%26", "#", "%23", "+", "%2B", "'", "%27")
+func inAddress(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/=", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
 
 // Text returns the answer for a terminal, in at most 40 lines.
 func (a *About) Text() string {
@@ -148,7 +178,7 @@ func (a *About) Text() string {
 	termtext.Prose(&b, "", 0, a.Tail.Sentence)
 	writeNote(&b, a.Note)
 	for _, d := range a.Tail.Differences[:min(6, len(a.Tail.Differences))] {
-		fmt.Fprintf(&b, "%10s%s  %s\n", nanoseconds(d.Ns), plusMinus(d.ErrorNs), termtext.OneLine(d.Part))
+		fmt.Fprintf(&b, "%10s%s  %s\n", nanoseconds(d.Ns), plusMinus(d.ErrorNs), termtext.Clip(termtext.OneLine(d.Part), termtext.MaxQuoted))
 	}
 	if len(a.functions) > 0 {
 		fmt.Fprintf(&b, "\nCPU, %s:\n", termtext.Plural(a.cpu.Samples, "sample"))
@@ -159,15 +189,15 @@ func (a *About) Text() string {
 	if len(a.Slowest) > 0 {
 		b.WriteString("\nthe slowest:\n")
 		for _, s := range a.Slowest {
-			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=.cpu%%7Bprofile_id=%%22%s%%22%%7D%s\n", s.wall(), duration(s.CPU), termtext.OneLine(s.ProfileID), s.marks())
+			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), inAddress(s.Query), s.marks())
 		}
 	}
 	b.WriteString("\nnext:\n")
 	for _, k := range a.Kinds {
 		if k.Samples > 0 {
-			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress.Replace(k.Query), k.Measure)
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress(k.Query), k.Measure)
 		}
 	}
-	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress.Replace(a.Name))
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress(a.Name))
 	return b.String()
 }

@@ -28,7 +28,7 @@ func (r *Reader) emptyList() string {
 	case check.Started > 0 && check.Sampled == 0:
 		return termtext.Plural(int64(check.Started), "span") + " started, none was sampled"
 	case r.stats.SpansRunning > 0:
-		return r.untilThen(termtext.Plural(r.stats.SpansRunning, "span") + " runs, none has ended yet")
+		return r.untilThen(termtext.Plural(r.stats.SpansRunning, "span") + " running, none has ended yet")
 	}
 	return r.untilThen("no span has ended yet")
 }

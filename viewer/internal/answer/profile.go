@@ -57,8 +57,10 @@ type Profile struct {
 	Waiting bool `json:"waiting,omitempty"`
 	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
-	// SpanName is the name if the query is for the spans of one name.
-	SpanName string `json:"spanName,omitempty"`
+	// SpanName is the name if the query is for the spans of one name and has no other conditions.
+	// SpanService is the service of the query, "" for all.
+	SpanName    string `json:"spanName,omitempty"`
+	SpanService string `json:"spanService,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
 	// Trace has the spans of Span's trace in the order of their start. TraceOmitted is the
@@ -141,8 +143,8 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		summary:    r.summary(sel, fns),
 	}
 	id, single := q.SpanID()
-	if !single && a.Total > 0 && r.records() {
-		a.SpanName, _ = q.Value(labelkey.SpanName)
+	if a.Total > 0 && r.records() {
+		a.SpanName, a.SpanService = r.spanName(q)
 	}
 	if single {
 		var known bool
@@ -176,6 +178,29 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
 	}
 	return a
+}
+
+// spanName returns the name that a query is for, "" for other queries and for several names with
+// one label.
+func (r *Reader) spanName(q Query) (name, service string) {
+	label, ok := q.Value(labelkey.SpanName)
+	if !ok || len(q.Without(labelkey.SpanName, "service_name").Matchers) > 0 {
+		return "", ""
+	}
+	service = q.service
+	if service == "" {
+		service, _ = q.Value("service_name")
+	}
+	for _, t := range r.nameTotals() {
+		if t.Spans == 0 || cmp.Or(t.Label, t.Name) != label || service != "" && t.Service != service || t.Name == name {
+			continue
+		}
+		if name != "" {
+			return "", ""
+		}
+		name = t.Name
+	}
+	return name, service
 }
 
 // note returns remarks on a query and its span, in sentences without a full stop.

@@ -75,21 +75,35 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	return answered(r, a)
 }
 
+// textStacks and textFrames bound a root in text. The last root begins at line textLast at most.
+const (
+	textStacks = 1
+	textFrames = 20
+	textLast   = 12
+)
+
 // Text returns the list for a terminal.
 func (a *Running) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "note", 9, a.Note)
-	for _, root := range a.Roots {
+	for i, root := range a.Roots {
+		if i > 0 && strings.Count(b.String(), "\n") > textLast {
+			fmt.Fprintf(&b, "\n%s in JSON\n", termtext.Plural(len(a.Roots)-i, "more local root"))
+			break
+		}
 		fmt.Fprintf(&b, "\n%s  %s", termtext.OneLine(root.title()), termtext.Plural(root.Goroutines, "goroutine"))
 		if root.AgeNs > 0 {
 			fmt.Fprintf(&b, "  %s", termtext.Value(root.AgeNs, "nanoseconds"))
 		}
 		fmt.Fprintf(&b, "  %s\n", termtext.OneLine(root.Query))
-		for _, s := range root.Stacks {
+		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
 			fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
-			for _, f := range s.Frames {
+			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
 				fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
 			}
+		}
+		if more := len(root.Stacks) - textStacks; more > 0 {
+			fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
 		}
 	}
 	if a.RootsOmitted > 0 {

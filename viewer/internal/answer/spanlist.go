@@ -58,6 +58,8 @@ type SpanList struct {
 	Empty string `json:"empty,omitempty"`
 	// Note is a remark about the list.
 	Note string `json:"note,omitempty"`
+
+	limit int
 }
 
 // Unchanged is the answer to a client that has the list of spans.
@@ -81,6 +83,7 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
+		limit:      q.Limit,
 		Generation: r.generation(),
 		Status:     r.status,
 		Stats:      r.stats,
@@ -171,14 +174,28 @@ func (l *SpanList) Text() string {
 		termtext.Prose(&b, "", 0, l.Empty)
 		return b.String()
 	}
+	named := slices.DeleteFunc(slices.Clone(l.Groups), func(g Name) bool { return g.Spans == 0 })
+	if len(named) > 0 {
+		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
+	}
+	for _, g := range named[:min(textNames, len(named))] {
+		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
+	}
+	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
 	b.WriteString("a span's profile: ?format=text&query=.cpu%7Bprofile_id=%22ID%22%7D\n")
 	if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Below > 0 }) {
 		b.WriteString("cpu includes the spans below each, samples are the span's own\n")
 	}
 	l.writeSpans(&b)
+	if len(l.Spans) == l.limit {
+		fmt.Fprintf(&b, "limit=%d lists more\n", 10*l.limit)
+	}
 	return b.String()
 }
+
+// textNames bounds the names above a list.
+const textNames = 4
 
 // writeHead writes what stands above the spans: the service, what there is to know about the
 // list, and the queries of the whole process.

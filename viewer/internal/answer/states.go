@@ -15,6 +15,7 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // The states beside the classes of waits.
@@ -319,7 +320,7 @@ func (r *Reader) others(s store.Span) (o others) {
 	if o.spans = len(durations); o.spans > 0 {
 		slices.Sort(durations)
 		slices.Sort(cpus)
-		o.duration, o.cpu = durations[o.spans/2].Nanoseconds(), cpus[o.spans/2].Nanoseconds()
+		o.duration, o.cpu = sums.Quantile(durations, 50).Nanoseconds(), sums.Quantile(cpus, 50).Nanoseconds()
 	}
 	return o
 }

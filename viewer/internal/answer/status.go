@@ -16,11 +16,10 @@ type Status struct {
 	// Running is missing where the program gave none.
 	Running *bool `json:"running,omitempty"`
 	// Host is set if the labels of an eBPF agent's samples are all that is known of spans.
-	Host        bool      `json:"host,omitempty"`
-	WindowStart time.Time `json:"windowStart,omitzero"`
-	WindowEnd   time.Time `json:"windowEnd,omitzero"`
-	Message     string    `json:"message,omitempty"`
-	Counters    []Counter `json:"counters,omitempty"`
+	Host      bool      `json:"host,omitempty"`
+	WindowEnd time.Time `json:"windowEnd,omitzero"`
+	Message   string    `json:"message,omitempty"`
+	Counters  []Counter `json:"counters,omitempty"`
 	// SelfCheck is missing where the program gave none.
 	SelfCheck *SelfCheck `json:"selfCheck,omitempty"`
 	// CanFlush is set if a POST to flush closes the window.

@@ -17,8 +17,8 @@ import (
 
 const (
 	// textFunctions and textDiffRows bound the text form.
-	textFunctions = 30
-	textDiffRows  = 40
+	textFunctions = 18
+	textDiffRows  = 16
 )
 
 // Text returns the profile for a terminal.

@@ -104,14 +104,11 @@ function deltaLegend(max, left) {
 const FIRST_ROWS = 8;
 const WITH = { total: ['leftTotal', 'rightTotal'], self: ['leftSelf', 'rightSelf'] };
 
-// measures returns what the sides are compared by: shares, and where known each span or second.
+// measures returns what the sides are compared by: shares, and where known each span.
 export function measures({ left, right }) {
-  const seconds = (p) => (p.profiledNs ?? 0) / 1e9;
   const signed = (v) => (v < 0 ? '\u2212' : '+') + value(Math.abs(v), left.unit);
-  const amounts = { show: (v) => value(v, left.unit), change: signed };
   return [['share', 'Share', { each: (p) => p.total || 1, show: percent, change: signedPoints }],
-    left.ofSpans > 0 && right.ofSpans > 0 && ['span', 'Per span', { each: (p) => p.ofSpans, ...amounts }],
-    left.ofSpans !== 1 && right.ofSpans !== 1 && seconds(left) > 0 && seconds(right) > 0 && ['second', 'Per second', { each: seconds, ...amounts }]].filter(Boolean);
+    left.ofSpans > 0 && right.ofSpans > 0 && ['span', 'Per span', { each: (p) => p.ofSpans, show: (v) => value(v, left.unit), change: signed }]].filter(Boolean);
 }
 
 // differences lists the functions with their values on each side; the biggest change is first.

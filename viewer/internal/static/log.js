@@ -31,8 +31,7 @@ export function logView() {
       ['Memory', `${value(stats.bytes, 'bytes')} of ${value(stats.maxBytes, 'bytes')}`],
       ['Spans held', stats.spans.toLocaleString('en')],
       ['Windows held', stats.windows.toLocaleString('en')],
-      stats.cpuNs > 0 && ['CPU time in spans', `${(100 * stats.cpuLabelledNs / stats.cpuNs).toFixed(1)} %`],
-      status?.wallIntervalNs > 0 && ['Wall samples every', duration(status.wallIntervalNs)]]));
+      stats.cpuNs > 0 && ['CPU time in spans', `${(100 * stats.cpuLabelledNs / stats.cpuNs).toFixed(1)} %`]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
     kinds.replaceChildren(...held.map((k) => h('tr', null, h('td', null, k.kind, k.earlier && ' ', k.earlier && earlierTag()), h('td', null, [k.service, k.version].filter(Boolean).join(' ')),
       [k.windows, k.samples, value(k.bytes, 'bytes')].map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), [k.from, k.until].map((at) => h('td', null, clock(at))))));

@@ -41,7 +41,7 @@ function head(data, refresh) {
   const children = [
     heading(data),
     waits(data),
-    data.spanName && !isFrozen && tail(data.spanName),
+    data.spanName && !isFrozen && tail({ name: data.spanName, service: data.spanService ?? '', ...range() }),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
   if (data.empty) return [...children, kindTabs(data)];
@@ -53,10 +53,10 @@ function head(data, refresh) {
   return [...children, actions(data)];
 }
 
-// tail is why the slow spans of a name are slow. It takes a query for each of some 30 spans.
-function tail(name) {
+// tail is why the slow spans of a name are slow. It takes three queries for each of some 30 spans.
+function tail(of) {
   const element = h('div', { class: 'tail' });
-  get(link('about', { name, ...range() })).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
+  get(link('about', of)).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
     const rows = [
       ...differences.map((d) => [`${d.ns < 0 ? '\u2212' : '+'}${duration(Math.abs(d.ns))} \u00b1 ${duration(d.errorNs)}`, d.part]),
       ...values.map((v) => [`${percent(v.slow)} against ${percent(v.median)}`, `have ${v.key}=${v.value}`]),

@@ -123,7 +123,7 @@ export function spansView(reload) {
     together.textContent = n === all ? 'Flame graph of these' : `Flame graph of the first ${n.toLocaleString('en')}`;
     table.hidden = spans.length === 0;
     empty.hidden = spans.length > 0;
-    if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty()));
+    if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty(data, ['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param))));
     conditionChips(conditions, reload);
     aside.update(data, param('filter').toLowerCase());
     sums.update(data, '');
@@ -133,22 +133,6 @@ export function spansView(reload) {
     refill(whole, data.process.flatMap((p, i) => [
       p.service !== data.process[i - 1]?.service || i === 0 ? h('span', { class: 'muted', 'data-key': `service ${p.service}` }, p.service ?? 'Whole process') : null,
       h('a', { href: link('', { query: p.query, ...(data.ranged && range()) }), title: capital(p.measure), 'data-key': p.query }, p.label)].filter(Boolean)));
-  }
-
-  function whyEmpty() {
-    if (['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param)) {
-      return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: link('') }, 'Show them without conditions.'))];
-    }
-    if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Enter the id of a span above, or choose a profile of a whole service.')];
-    if (data.status?.running === false) return [h('h2', null, 'No spans, and nothing is being profiled'), h('p', null, sentence(data.status.message))];
-    if (data.status?.host) {
-      return [h('h2', null, 'No span has been seen yet'),
-        h('p', null, 'Spans show up here once the agent has sent samples with their labels. This page polls every two seconds.'),
-        h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
-    }
-    if (data.stats.spansEnded > 0) return [h('h2', null, `${count(data.stats.spansEnded, 'span')} ended, none is held`), h('p', null, 'Spans show up here if the tracer samples them.')];
-    return [h('h2', null, 'No span has ended yet'),
-      h('p', null, 'Spans show up here when they end, their samples when the profiling window around them closes. This page polls every two seconds.')];
   }
 
   const list = h('section', { 'aria-label': 'Spans' },
@@ -181,6 +165,21 @@ export function spansView(reload) {
       line.load(data.ranged, data.work ?? '', data.workNote).catch(() => { if (windows === about) windows = ''; });
     },
   };
+}
+
+// whyEmpty is why a list has no span.
+export function whyEmpty(data, conditions) {
+  if (conditions) {
+    return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: link('') }, 'Show them without conditions.'))];
+  }
+  if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Enter the id of a span above, or choose a profile of a whole service.')];
+  if (data.status?.host && data.status.running) {
+    return [h('h2', null, 'No span has been seen yet'),
+      h('p', null, 'Spans show up here once the agent has sent samples with their labels. This page polls every two seconds.'),
+      h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
+  }
+  // The server has the reason.
+  return [h('h2', null, 'No span is listed'), h('p', null, sentence(data.empty)), h('p', { class: 'muted' }, 'This page polls every two seconds.')];
 }
 
 // understood returns {href} for a page, {list} for conditions, or null for a part of names. A line

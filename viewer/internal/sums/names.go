@@ -72,10 +72,15 @@ func (c *spreads) sorted() []NameSpread {
 	for i, times := range c.times {
 		if n := len(times); n > 0 {
 			slices.Sort(times)
-			c.list[i].Durations = &Times{times[(n*50+99)/100-1], times[(n*95+99)/100-1], times[n-1]}
+			c.list[i].Durations = &Times{Quantile(times, 50), Quantile(times, 95), times[n-1]}
 		}
 	}
 	return c.list
+}
+
+// Quantile returns the least of sorted times that so many percent of them do not exceed.
+func Quantile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
 // maxDepth bounds the way from a span to its local root, because parents may form a circle.

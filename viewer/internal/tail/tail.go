@@ -153,7 +153,7 @@ func (r *Result) sentence() string {
 	var parts []string
 	for _, d := range r.Differences[:min(3, len(r.Differences))] {
 		if d.Ns > 0 {
-			parts = append(parts, fmt.Sprintf("+%s %s", nanoseconds(float64(d.Ns)), d.Part))
+			parts = append(parts, fmt.Sprintf("+%s %s", nanoseconds(float64(d.Ns)), termtext.Clip(d.Part, termtext.MaxQuoted)))
 		}
 	}
 	if len(parts) == 0 {
@@ -163,7 +163,7 @@ func (r *Result) sentence() string {
 	}
 	if len(r.Values) > 0 {
 		v := r.Values[0]
-		text += fmt.Sprintf("; %.0f %% of them have %s=%s (%.0f %% of the median ones)", 100*v.Slow, v.Key, v.Value, 100*v.Median)
+		text += fmt.Sprintf("; %.0f %% of them have %s=%s (%.0f %% of the median ones)", 100*v.Slow, v.Key, termtext.Clip(v.Value, termtext.MaxQuoted), 100*v.Median)
 	}
 	return text + "."
 }

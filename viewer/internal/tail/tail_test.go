@@ -63,6 +63,17 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// A sentence has no room for long values.
+func TestLong(t *testing.T) {
+	spans := requests(rand.New(rand.NewPCG(1, 1)), 400, 60*time.Millisecond)
+	for _, s := range spans {
+		s.Attributes["tenant"] = strings.Repeat(s.Attributes["tenant"], 1000)
+	}
+	if r := Compare(Sides(spans)); len(r.Sentence) > 300 || !strings.Contains(r.Sentence, "tenant=aaa") {
+		t.Errorf("%d bytes: %.400s", len(r.Sentence), r.Sentence)
+	}
+}
+
 func TestFew(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 3))
 	if r := Compare(Sides(requests(random, 24, time.Second))); !strings.HasPrefix(r.Sentence, "Too few spans") {
