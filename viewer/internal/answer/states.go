@@ -9,13 +9,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // The states beside the classes of waits.
@@ -304,51 +301,6 @@ func (r *Reader) answerOf(a *Profile, trace []store.Span) *Answer {
 	answer.Note = joinNotes(answer.Note, t.note(a.Span))
 	answer.Sentence = answer.sentence(m.Duration, s.Running, t.top(), r.others(s))
 	return answer
-}
-
-// others returns the median of the other spans of the name that are held.
-func (r *Reader) others(s store.Span) (o others) {
-	if s.Name == "" {
-		return o
-	}
-	var durations, cpus []time.Duration
-	for _, other := range r.spans(store.SpanQuery{Name: s.Name, Service: s.Service, Limit: maxOthers}) {
-		if other.ProfileID != s.ProfileID && !other.Running && !other.Manual && !other.SummaryMissing {
-			durations, cpus = append(durations, other.Duration), append(cpus, other.CPU)
-		}
-	}
-	if o.spans = len(durations); o.spans > 0 {
-		slices.Sort(durations)
-		slices.Sort(cpus)
-		o.duration, o.cpu = sums.Quantile(durations, 50).Nanoseconds(), sums.Quantile(cpus, 50).Nanoseconds()
-	}
-	return o
-}
-
-// maxOthers bounds the spans of a median.
-const maxOthers = 1000
-
-// top returns the function with most CPU time of its own, with its share; "" without samples.
-func (t *family) top() string {
-	sel := t.reader.selection(t.of(t.reader.cpuType()))
-	if sel.Samples < fewSamples {
-		return ""
-	}
-	functions := t.reader.summary(sel, flame.NewFunctions(false)).Functions()
-	if len(functions) == 0 {
-		return ""
-	}
-	f := functions[0]
-	return fmt.Sprintf("%.0f %% %s", 100*float64(f.Self)/float64(sel.Total), termtext.Clip(termtext.OneLine(shortName(f.Name)), termtext.MaxQuoted))
-}
-
-// shortName returns the name of a function without the directory of its package.
-func shortName(name string) string {
-	end := len(name)
-	if cut := strings.IndexAny(name, "[({ "); cut >= 0 {
-		end = cut
-	}
-	return name[strings.LastIndexByte(name[:end], '/')+1:]
 }
 
 // text returns the lines of the answer for a terminal.
