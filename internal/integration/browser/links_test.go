@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -45,42 +44,6 @@ func TestLinkOfALogRecord(t *testing.T) {
 	}
 	if records != 3 {
 		t.Errorf("%d records with links", records)
-	}
-	b.check(page)
-}
-
-// TestLinkOfAnExemplar opens the trace that an exemplar names, and from there the flame
-// graph of its local root. Both ids of the exemplar lead there; the span id is a child's.
-// It also opens the time of a spike, in milliseconds.
-func TestLinkOfAnExemplar(t *testing.T) {
-	b := newBrowser(t)
-	page, _ := startExample(t, "metrics")
-	b.run("the page", chromedp.Navigate(page), chromedp.WaitVisible(css(`.spans a.name`)))
-	ids := get(b, chromedp.Evaluate[string](`fetch('/metrics', { headers: { Accept: 'application/openmetrics-text' } })
-		.then((answer) => answer.text()).then((text) => (text.match(/# \{.*?\}/) ?? [''])[0])
-		.then((exemplar) => ['span_id', 'trace_id'].map((label) => exemplar.split(label + '="')[1]?.split('"')[0]).join(' '))`, chromedp.EvalAwaitPromise))
-	child, trace, ok := strings.Cut(ids, " ")
-	if !ok || len(child) != 16 || len(trace) != 32 {
-		t.Fatalf("/metrics has no exemplar: %q", ids)
-	}
-	b.run("the trace", chromedp.Navigate(page+"?trace="+trace), chromedp.WaitVisible(css(`.spans a.name`)))
-	if listed := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans a.name').length`)); listed != 1 {
-		t.Errorf("%d spans of the trace are listed", listed)
-	}
-	b.run("its local root", click(`.spans a.name`), chromedp.WaitVisible(css(`.graph canvas`)))
-	if title := b.text(`h1`); title != "checkout" {
-		t.Errorf("the exemplar leads to %q", title)
-	}
-
-	now := time.Now()
-	for address, title := range map[string]string{
-		fmt.Sprintf(`%s?query=.cpu{span_id="%s",trace_id="%s"}`, page, child, trace):                                                    "checkout",
-		fmt.Sprintf(`%s?query=.cpu{span_name="checkout"}&from=%d&until=%d`, page, now.Add(-5*time.Minute).UnixMilli(), now.UnixMilli()): "checkout",
-	} {
-		b.run(address, chromedp.Navigate(address), chromedp.WaitVisible(css(`.graph canvas`)))
-		if got := b.text(`h1`); got != title {
-			t.Errorf("%s opens %q, want %q", address, got, title)
-		}
 	}
 	b.check(page)
 }
