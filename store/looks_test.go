@@ -16,16 +16,13 @@ import (
 )
 
 // exportLooks exports the n-th window of a service's wall time, with samples of ids. Looks
-// are every apart. With gap, the fifth second is a gap.
-func exportLooks(t *testing.T, s *store.Store, service string, n int, every time.Duration, gap bool, ids ...string) {
+// are every apart.
+func exportLooks(t *testing.T, s *store.Store, service string, n int, every time.Duration, ids ...string) {
 	t.Helper()
 	begin := epoch.Add(time.Duration(n) * step)
 	var l looks.Looks
 	for at := begin; at.Before(begin.Add(step)); at = at.Add(every) {
 		l.Add(at, at.Add(every), 0, 0, 0)
-	}
-	if gap {
-		l.AddGap(begin.Add(5*time.Second), begin.Add(6*time.Second), time.Second)
 	}
 	var samples []sample
 	for _, id := range ids {
@@ -38,64 +35,38 @@ func exportLooks(t *testing.T, s *store.Store, service string, n int, every time
 	export(t, s, exporter.NewParsedProfile(w, p))
 }
 
-// TestLooksOfASelection: the looks are from windows with samples and their neighbours.
-// The gaps are from all windows of the service, however many there are.
+// TestLooksOfASelection: the looks are from windows with samples and their neighbours of the
+// same service. The profile has them too.
 func TestLooksOfASelection(t *testing.T) {
-	const n, id = 300, "00000000000000b7"
+	const id = "00000000000000b7"
 	s := newStore(t)
-	for i := range n {
-		every := time.Second
-		if i >= 297 {
+	for i := range 5 {
+		every, ids := time.Second, []string(nil)
+		if i >= 2 {
 			every = 100 * time.Millisecond
 		}
-		var ids []string
-		if i == 298 {
+		if i == 3 {
 			ids = []string{id}
 		}
-		exportLooks(t, s, "shop", i, every, true, ids...)
-		exportLooks(t, s, "other", i, time.Second, true)
+		exportLooks(t, s, "shop", i, every, ids...)
+		exportLooks(t, s, "other", i, time.Second)
 	}
-	sel, err := s.Select(store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, id)}})
+	query := store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, id)}}
+	sel, err := s.Select(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(window, second int) time.Time {
-		return epoch.Add(time.Duration(window)*step + time.Duration(second)*time.Second)
+	p, err := s.Profile(query)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		from, until time.Time
-		want        time.Duration
-	}{
-		{at(0, 0), at(n, 0), n * time.Second},
-		{at(298, 6), at(299, 5), 0},
-		{at(298, 5), at(298, 6), time.Second},
-		{at(0, 6), at(1, 5), 0},
-	} {
-		if got := sel.Looks.Unwatched(test.from, test.until); got != test.want {
-			t.Errorf("from %v until %v nobody looked for %v, want %v", test.from, test.until, got, test.want)
+	const want = float64(100*time.Millisecond) * float64(100*time.Millisecond) // only other windows have looks 1 s apart
+	for _, l := range []*looks.Looks{sel.Looks, looks.Parse(p.Comments)} {
+		if n := l.N + int64(len(l.Long)); n != 300 {
+			t.Errorf("got %d intervals, want 300 of three windows", n)
 		}
-	}
-	if sel.LooksLength != n*step {
-		t.Errorf("the windows are %v long, want %v", sel.LooksLength, n*step)
-	}
-	// Only other windows have looks 1 s apart.
-	if got, want := sel.Looks.Mean(), float64(100*time.Millisecond)*float64(100*time.Millisecond); got < 0.99*want || got > 1.01*want {
-		t.Errorf("intervals have a mean square of %v, want %v", got, want)
-	}
-	// The profile's list of gaps is bounded, but covers all of them.
-	p, err := s.Profile(store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, id)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l := looks.Parse(p.Comments); l == nil || l.Unwatched(at(0, 0), at(n, 0)) != n*time.Second {
-		t.Errorf("the profile's comments are %.100q", p.Comments)
-	}
-	// Without samples in any window, the service is unknown and all gaps count.
-	none, err := s.Select(store.Query{Kind: exporter.KindWall, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, "00000000000000c1")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := none.Looks.Unwatched(at(298, 0), at(299, 0)); got == 0 {
-		t.Error("nothing is known of the looks around a span without samples")
+		if got := l.Mean(); got < 0.99*want || got > 1.01*want {
+			t.Errorf("the intervals have a mean square of %v, want %v", got, want)
+		}
 	}
 }

@@ -111,11 +111,8 @@ type Samples struct {
 	From, Until time.Time // bounds of the windows in the time of the query
 	Windows     int
 	// Step is the length of the steps of a source that has no windows.
-	Step time.Duration
-	// Looks are the intervals between the samples of wall profiles, nil if unknown.
-	// LooksLength is the length of all windows of their services.
-	Looks       *Looks
-	LooksLength time.Duration
+	Step  time.Duration
+	Looks *Looks // nil if unknown
 }
 
 // Looks are the intervals between the samples of wall profiles.
@@ -182,7 +179,7 @@ func (v *view) Samples(q Query) (*Samples, error) {
 func (s *Samples) set(a *segment.Answer, stacks bool) {
 	s.SampleType, s.Unit, s.Momentary = a.Type.Name, a.Type.Unit, a.Type.Momentary()
 	s.Total, s.Samples, s.ProfileIDs, s.SpanNames = a.Total, a.Samples, a.ProfileIDs, a.Names
-	s.Windows, s.Looks, s.LooksLength = a.Held, a.Looks, time.Duration(a.LooksLength)
+	s.Windows, s.Looks = a.Held, a.Looks
 	if a.Held > 0 {
 		s.From, s.Until = time.Unix(0, a.From), time.Unix(0, a.Until)
 	}

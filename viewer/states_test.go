@@ -171,7 +171,6 @@ func TestStatesOfWhatIsMissing(t *testing.T) {
 	frozen := on.start(t, nil, "frozen", 1000)
 	end(frozen, 2000)
 	on.found(frozen, 400, "runtime.gopark", "time.Sleep", "main.sleep")
-	on.looks.AddGap(at(1300), at(1900), 600*time.Millisecond)
 	late := on.start(t, nil, "not looked at to its end", 9000)
 	end(late, 12000)
 	on.found(late, 1000, "runtime.gopark", "time.Sleep", "main.sleep")

@@ -6,7 +6,6 @@
 package looks
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -29,37 +28,24 @@ type Looks struct {
 	Late float64 `json:"late,omitempty"`
 	// Long are the longest intervals, in no order.
 	Long []Interval `json:"long,omitempty"`
-	// Gaps are the times without looks, in the order of time.
-	Gaps []Gap `json:"gaps,omitempty"`
 }
 
 // Interval is the time between two looks.
 type Interval struct {
 	From    time.Time     `json:"from"`
 	Until   time.Time     `json:"until"`
-	Watched time.Duration `json:"watchedNs"` // all of it except the part in a Gap
+	Watched time.Duration `json:"watchedNs"` // all of it, except what no sample counts
 	// Late is the delay of the look at its end, at most Watched.
 	Late time.Duration `json:"lateNs,omitempty"`
 	// Vague is by how much the look at its begin may precede From.
 	Vague time.Duration `json:"vagueNs,omitempty"`
 }
 
-// Gap is a time that was partly unwatched, because the process was stopped. The position
-// of the unwatched part is unknown.
-type Gap struct {
-	From      time.Time     `json:"from"`
-	Until     time.Time     `json:"until"`
-	Unwatched time.Duration `json:"unwatchedNs"`
-}
-
 const (
 	prefix = "spanprof wall looks: "
 	// maxLong bounds Long for one window, maxMerged for several.
 	maxLong, maxMerged = 64, 1024
-	// maxGaps bounds Gaps where they are stored. The answer to a query is not bounded:
-	// a gap next to a span must not count as one inside it.
-	maxGaps = 256
-	// maxComment exceeds the comment of the most intervals and gaps.
+	// maxComment exceeds the comment of the most intervals.
 	maxComment = 256 << 10
 	// slack is the error of a span's times against its time on the goroutine. The
 	// program stands still for a look, so many spans start and end next to one. The look
@@ -67,29 +53,19 @@ const (
 	slack = 2 * time.Millisecond
 )
 
-// Add counts an interval. unwatched is its part in gaps, late the delay of its look. The
-// look at its begin may precede from by vague.
+// Add counts an interval. Its part unwatched is in no sample, because the process was
+// stopped. late is the delay of its look. The look at its begin may precede from by vague.
 func (l *Looks) Add(from, until time.Time, unwatched, late, vague time.Duration) {
-	if watched := until.Sub(from) - max(0, unwatched); watched > 0 {
-		l.keep(Interval{From: from.Round(0), Until: until.Round(0), Watched: watched, Late: min(max(0, late), watched), Vague: max(0, vague)}, maxLong)
+	watched := until.Sub(from) - unwatched
+	if watched <= 0 {
+		return
 	}
-}
-
-// AddGap adds a time that was partly unwatched, after the earlier ones.
-func (l *Looks) AddGap(from, until time.Time, unwatched time.Duration) {
-	if unwatched = min(unwatched, until.Sub(from)); unwatched > 0 {
-		l.Gaps = append(l.Gaps, Gap{From: from.Round(0), Until: until.Round(0), Unwatched: unwatched})
-		l.Bound()
-	}
-}
-
-// keep adds an interval. If there is no room, the shortest goes into the sums.
-func (l *Looks) keep(i Interval, room int) {
-	if len(l.Long) < room {
+	i := Interval{From: from.Round(0), Until: until.Round(0), Watched: watched, Late: min(max(0, late), watched), Vague: max(0, vague)}
+	if len(l.Long) < maxLong {
 		l.Long = append(l.Long, i)
 		return
 	}
-	shortest := &i
+	shortest := &i // goes into the sums
 	for j := range l.Long {
 		if l.Long[j].Watched < shortest.Watched {
 			shortest = &l.Long[j]
@@ -124,11 +100,8 @@ func (l *Looks) all() Looks {
 // Known reports whether there is any interval.
 func (l *Looks) Known() bool { return l != nil && l.N+int64(len(l.Long)) > 0 }
 
-// Merge adds the intervals of other, which may be nil, and not its gaps.
+// Merge adds the intervals of other.
 func (l *Looks) Merge(other *Looks) {
-	if other == nil {
-		return
-	}
 	l.N += other.N
 	l.Sum += other.Sum
 	l.Squares += other.Squares
@@ -141,54 +114,6 @@ func (l *Looks) Merge(other *Looks) {
 			l.sum(i)
 		}
 	}
-}
-
-// MergeGaps adds the gaps of others that l lacks, without a bound. Each of others may be
-// nil.
-func (l *Looks) MergeGaps(others ...*Looks) {
-	for _, other := range others {
-		if other != nil {
-			l.Gaps = append(l.Gaps, other.Gaps...)
-		}
-	}
-	slices.SortStableFunc(l.Gaps, func(a, b Gap) int { return cmp.Or(a.From.Compare(b.From), a.Until.Compare(b.Until)) })
-	l.Gaps = slices.CompactFunc(l.Gaps, func(a, b Gap) bool { return a.From.Equal(b.From) && a.Until.Equal(b.Until) })
-}
-
-// Bound joins adjacent gaps until at most maxGaps are left. The shortest pairs are joined
-// first, to claim as little watched time as possible.
-func (l *Looks) Bound() {
-	for len(l.Gaps) > maxGaps {
-		lengths := make([]time.Duration, len(l.Gaps)-1) // of each with the next
-		for i := range lengths {
-			lengths[i] = l.Gaps[i].joined(l.Gaps[i+1]).length()
-		}
-		sorted := slices.Sorted(slices.Values(lengths))
-		longest := sorted[min(len(l.Gaps)-maxGaps, len(sorted))-1]
-		kept := make([]Gap, 0, len(l.Gaps))
-		for i := 0; i < len(l.Gaps); i++ {
-			g := l.Gaps[i]
-			if len(kept)+len(l.Gaps)-i > maxGaps && i < len(lengths) && lengths[i] <= longest {
-				i++
-				g = g.joined(l.Gaps[i])
-			}
-			kept = append(kept, g)
-		}
-		l.Gaps = kept
-	}
-}
-
-func (g Gap) length() time.Duration { return g.Until.Sub(g.From) }
-
-// joined returns g and a later gap as one.
-func (g Gap) joined(later Gap) Gap {
-	if later.Until.After(g.Until) {
-		g.Until = later.Until
-	}
-	if g.Unwatched += later.Unwatched; g.Unwatched < 0 {
-		g.Unwatched = math.MaxInt64 // on overflow
-	}
-	return g
 }
 
 // Mean returns the mean square of the intervals, in ns²; 0 without any.
@@ -254,31 +179,9 @@ func (l *Looks) Single() float64 {
 	return all.Cubes / all.Sum * 1e18
 }
 
-// Unwatched returns the longest possible unwatched time between two times. Gaps of
-// several processes add up.
-func (l *Looks) Unwatched(from, until time.Time) time.Duration {
-	if l == nil {
-		return 0
-	}
-	var sum time.Duration
-	for _, g := range l.Gaps {
-		begin, end := g.From, g.Until
-		if from.After(begin) {
-			begin = from
-		}
-		if until.Before(end) {
-			end = until
-		}
-		sum += max(0, min(end.Sub(begin), g.Unwatched))
-	}
-	return sum
-}
-
 // Comment returns l as the comment of a profile.
 func (l *Looks) Comment() string {
-	bounded := *l
-	bounded.Bound()
-	text, err := json.Marshal(bounded)
+	text, err := json.Marshal(l)
 	if err != nil {
 		return prefix + "{}" // a sum is not a number
 	}
@@ -294,7 +197,7 @@ func Parse(comments []string) *Looks {
 		}
 		l := new(Looks)
 		if err := json.Unmarshal([]byte(text), l); err == nil && l.valid() {
-			l.Gaps, l.Long = slices.Clip(l.Gaps), slices.Clip(l.Long)
+			l.Long = slices.Clip(l.Long)
 			return l
 		}
 	}
@@ -310,15 +213,10 @@ func (l *Looks) valid() bool {
 			return false
 		}
 	}
-	for _, g := range l.Gaps {
-		if g.Unwatched < 0 || g.Until.Before(g.From) {
-			return false
-		}
-	}
 	for _, i := range l.Long {
 		if i.Watched <= 0 || i.Vague < 0 || i.Late < 0 || i.Late > i.Watched || i.Until.Before(i.From) { // the clocks may differ
 			return false
 		}
 	}
-	return l.N >= 0 && l.Late <= l.Cubes*rounding && len(l.Long) <= maxMerged && len(l.Gaps) <= maxGaps && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
+	return l.N >= 0 && l.Late <= l.Cubes*rounding && len(l.Long) <= maxMerged && l.Squares*l.Squares <= l.Sum*l.Cubes*rounding && l.Sum*l.Sum <= float64(l.N)*l.Squares*rounding
 }

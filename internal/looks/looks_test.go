@@ -64,101 +64,29 @@ func TestAProfileCarriesLooks(t *testing.T) {
 	var l looks.Looks
 	l.Add(begin, begin.Add(10*time.Millisecond), 0, 0, 0)
 	l.Add(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond, 0, 0)
-	l.AddGap(begin.Add(10*time.Millisecond), begin.Add(time.Second), 900*time.Millisecond)
 	got := looks.Parse([]string{"another", l.Comment()})
 	if diff := cmp.Diff(&l, got); diff != "" {
 		t.Fatal(diff)
 	}
-	for _, test := range []struct {
-		from, until, want time.Duration
-	}{
-		{0, 10 * time.Millisecond, 0},
-		{0, 60 * time.Millisecond, 50 * time.Millisecond},
-		{0, time.Minute, 900 * time.Millisecond},
-		{990 * time.Millisecond, time.Minute, 10 * time.Millisecond},
-		{time.Minute, time.Hour, 0},
-	} {
-		if d := got.Unwatched(begin.Add(test.from), begin.Add(test.until)); d != test.want {
-			t.Errorf("from %v until %v nobody looked for %v, not %v", test.from, test.until, d, test.want)
-		}
-	}
-	var twice looks.Looks
-	twice.Merge(got)
-	twice.MergeGaps(got)
-	twice.MergeGaps(got)
-	if diff := cmp.Diff(&l, &twice); diff != "" {
-		t.Error("merged twice:", diff)
-	}
 }
 
-// gaps returns n gaps of one second, nine seconds apart.
-func gaps(n int) (l looks.Looks) {
-	for i := range n {
-		from := begin.Add(time.Duration(i) * 10 * time.Second)
-		l.AddGap(from, from.Add(time.Second), time.Second)
-	}
-	return l
-}
-
-// TestGapsAreBounded: the gaps of a profile are bounded, and each stays near its time.
-func TestGapsAreBounded(t *testing.T) {
-	const n = 1000
-	l := gaps(n)
-	if len(l.Gaps) != 256 || l.Unwatched(begin, begin.Add(24*time.Hour)) != n*time.Second {
-		t.Errorf("%d gaps, %v unwatched", len(l.Gaps), l.Unwatched(begin, begin.Add(24*time.Hour)))
-	}
-	for i := range n {
-		from := begin.Add(time.Duration(i) * 10 * time.Second)
-		if got := l.Unwatched(from, from.Add(10*time.Second)); got > 10*time.Second {
-			t.Fatalf("in 10 s after gap %d nobody looked for %v", i, got)
-		}
-	}
-	for i, g := range l.Gaps {
-		if d := g.Until.Sub(g.From); d > 80*time.Second {
-			t.Errorf("gap %d is %v long", i, d)
-		}
-	}
+// TestACommentHasRoom: a profile carries the most intervals.
+func TestACommentHasRoom(t *testing.T) {
 	var merged looks.Looks
-	for i := range 1024 {
+	for i := range 1100 {
 		var one looks.Looks
 		one.Add(begin, begin.Add(time.Hour+time.Duration(i)), time.Minute+1, time.Minute+1, time.Millisecond+1)
 		merged.Merge(&one)
 	}
-	merged.MergeGaps(&l)
-	if got := looks.Parse([]string{merged.Comment()}); got == nil || len(got.Long) != 1024 || len(got.Gaps) != 256 {
-		t.Error("the comment of many intervals and gaps is too long")
-	}
-}
-
-// TestGapsOfManyProfiles: a span between two gaps has none, however many there are.
-func TestGapsOfManyProfiles(t *testing.T) {
-	const n = 300
-	var l looks.Looks
-	all := make([]*looks.Looks, n)
-	for i := range all {
-		from := begin.Add(time.Duration(n-i) * 10 * time.Second)
-		all[i] = new(looks.Looks)
-		all[i].AddGap(from, from.Add(time.Second), time.Second)
-	}
-	l.MergeGaps(append(all, nil, all[7])...)
-	if got := l.Unwatched(begin, begin.Add(24*time.Hour)); got != n*time.Second {
-		t.Errorf("nobody looked for %v, want %v", got, n*time.Second)
-	}
-	from := begin.Add(298*10*time.Second + 2*time.Second)
-	if got := l.Unwatched(from, from.Add(50*time.Millisecond)); got != 0 {
-		t.Errorf("between two gaps nobody looked for %v", got)
-	}
-	kept := l
-	kept.Bound()
-	if len(l.Gaps) != n || len(kept.Gaps) != 256 || kept.Unwatched(begin, begin.Add(24*time.Hour)) != n*time.Second {
-		t.Errorf("%d gaps, and %d of them to keep", len(l.Gaps), len(kept.Gaps))
+	if got := looks.Parse([]string{merged.Comment()}); got == nil || len(got.Long) != 1024 || got.N != 76 {
+		t.Errorf("got %.100v, want 1024 intervals and the sums of 76", got)
 	}
 }
 
 func TestWhatCannotBeIsNoLooks(t *testing.T) {
 	for _, text := range []string{
 		``, `{`, `[]`, `{"n":-1}`, `{"n":1,"sum":-1}`, `{"n":1,"sum":1e308,"squares":1,"cubes":1}`,
-		`{"n":1,"sum":1,"squares":2,"cubes":1}`, `{"gaps":[{"unwatchedNs":-1}]}`, `{"long":[{"watchedNs":0}]}`,
+		`{"n":1,"sum":1,"squares":2,"cubes":1}`, `{"long":[{"watchedNs":0}]}`,
 	} {
 		if l := looks.Parse([]string{"spanprof wall looks: " + text}); l != nil {
 			t.Errorf("%s is %v", text, l)

@@ -32,16 +32,12 @@ func has(s *profile.Sample, suffix string) bool {
 }
 
 // accuracy returns the largest error of a span's time in a profile: at each end the longest time
-// between looks. The profile may also lack the unwatched time.
-func accuracy(p *profile.Profile) (wrong, unwatched time.Duration) {
-	l := looks.Parse(p.Comments)
-	for _, i := range l.Long { // the longest are there
+// between looks.
+func accuracy(p *profile.Profile) (wrong time.Duration) {
+	for _, i := range looks.Parse(p.Comments).Long { // the longest are there
 		wrong = max(wrong, i.Watched+i.Vague)
 	}
-	for _, g := range l.Gaps {
-		unwatched += g.Unwatched
-	}
-	return 2 * wrong, unwatched
+	return 2 * wrong
 }
 
 // stopped ends a Sampler and discards its last window.

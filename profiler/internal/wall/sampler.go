@@ -239,9 +239,7 @@ func (s *Sampler) round(now time.Time, n int) {
 func (s *Sampler) add(now time.Time, n int) (unwatched time.Duration) {
 	due := now.Add(s.pacer.wait(now, n))
 	planned := max(due.Sub(s.from), s.pacer.interval(n))
-	if unwatched = max(0, now.Sub(s.from)-longest*planned); unwatched > 0 {
-		s.looks.AddGap(s.from, now, unwatched)
-	}
+	unwatched = max(0, now.Sub(s.from)-longest*planned)
 	if s.table.rounds == 0 || due.After(now) {
 		due = s.from // all of the time counts for one of its ends
 	}
@@ -268,8 +266,6 @@ func (s *Sampler) Rotate() (*profile.Profile, error) {
 	if t.rounds > 0 {
 		unwatched = s.add(now, n)
 		extend(t.last, now.Sub(s.from)-unwatched)
-	} else {
-		s.looks.AddGap(s.from, now, unwatched)
 	}
 	var p *profile.Profile
 	cost := s.measure(func() {

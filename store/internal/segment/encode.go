@@ -143,7 +143,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 			}
 		}
 	}
-	if l, _ := looksOf(windows, current); l != nil {
+	if l := looksOf(windows); l != nil {
 		p.Comments = []string{l.Comment()}
 	}
 	e := to.encoder(p)

@@ -59,9 +59,7 @@ type Answer struct {
 	ProfileIDs int
 	Names      []string
 	// Looks are the intervals between the samples of wall profiles, nil if unknown.
-	// LooksLength is the length of all windows of their services.
-	Looks       *looks.Looks
-	LooksLength int64
+	Looks *looks.Looks
 
 	code *Segment
 }
@@ -111,7 +109,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	b.flush()
 	slices.Sort(b.ids)
 	a.ProfileIDs, a.Names = len(union(append(b.sorted, b.ids)))+len(b.texts), slices.Sorted(maps.Keys(b.names))
-	a.Looks, a.LooksLength = looksOf(windows, current)
+	a.Looks = looksOf(windows)
 	return a, nil
 }
 
@@ -126,23 +124,14 @@ func matched(windows []found) (list []*Segment) {
 }
 
 // looksOf returns the intervals between the samples of the windows with matches. The windows
-// next to them count too, because a span may begin or end there. Gaps and the length are of
-// all windows of the services with matches.
-func looksOf(windows []found, current map[string]*window) (all *looks.Looks, length int64) {
-	var known []*looks.Looks
+// next to them count too, because a span may begin or end there. It returns nil without any.
+func looksOf(windows []found) (all *looks.Looks) {
 	before := make(map[string]*found) // the last one of each service
 	merged := make(map[*found]bool)
 	for i := range windows {
 		f := &windows[i]
 		if f.looks == nil {
 			continue
-		}
-		if all == nil {
-			all = new(looks.Looks)
-		}
-		if len(current) == 0 || current[f.name()] != nil {
-			known = append(known, f.looks)
-			length += f.end - f.start
 		}
 		last := before[f.name()]
 		before[f.name()] = f
@@ -152,14 +141,14 @@ func looksOf(windows []found, current map[string]*window) (all *looks.Looks, len
 		for _, near := range []*found{last, f} {
 			if near != nil && !merged[near] {
 				merged[near] = true
+				if all == nil {
+					all = new(looks.Looks)
+				}
 				all.Merge(near.looks)
 			}
 		}
 	}
-	if all != nil {
-		all.MergeGaps(known...)
-	}
-	return all, length
+	return all
 }
 
 // find returns the windows of a query. Of the kept ones it returns only those with matches.
