@@ -23,7 +23,8 @@ const (
 	// the ids of its rows.
 	rowBytes  = 24
 	spanBytes = 320
-	// firstRanks is how many spans of each list are chosen before all others.
+	// firstRanks is how many spans of each list are chosen before the others of
+	// names seen at the same time.
 	firstRanks = 3
 )
 
@@ -152,15 +153,16 @@ func (s *Segment) named(g uint32) []ident.Key {
 	return slices.DeleteFunc(slices.Compact(ids), func(id ident.Key) bool { return id == 0 })
 }
 
-// nameRanks is a list of spans with a rank. seen is when the name was seen last.
+// nameRanks is a part of a list of spans with a rank. seen is when the name was seen last.
 type nameRanks struct {
 	ranking
 	seen int64
+	rest uint64 // 0 for the first ranks, 1 for the others
 	ids  []ranked
 }
 
-// ranks returns the spans with a rank. The spans of names that were seen last are first, and
-// of one name the higher bands.
+// ranks returns the spans with a rank. The spans of names that were seen last are first. Of
+// these the first ranks of each list precede the others, and of one name the higher bands.
 func (k *keeper) ranks() (places []nameRanks) {
 	lists, types := make(rankings), make(map[nameKey]int)
 	seen := make(map[nameKey]int64)
@@ -187,14 +189,15 @@ func (k *keeper) ranks() (places []nameRanks) {
 		}
 	}
 	for of, ids := range lists {
-		p := nameRanks{of, seen[nameKey{of.service, of.name}], ids}
+		last := seen[nameKey{of.service, of.name}]
 		if of.band < 0 {
-			p.band += 100 // errors and CPU time before all bands
+			of.band += 100 // errors and CPU time before all bands
 		}
-		places = append(places, p)
+		n := min(len(ids), firstRanks)
+		places = append(places, nameRanks{of, last, 0, ids[:n]}, nameRanks{of, last, 1, ids[n:]})
 	}
 	slices.SortFunc(places, func(a, b nameRanks) int {
-		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.rest, b.rest), cmp.Compare(a.service, b.service), cmp.Compare(a.name, b.name), cmp.Compare(b.band, a.band), cmp.Compare(a.text, b.text))
 	})
 	return places
 }
@@ -202,19 +205,13 @@ func (k *keeper) ranks() (places []nameRanks) {
 // choose returns as many of the spans with a rank as have room.
 func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 	chosen := make(map[ident.Key]bool)
-	choose := func(ids []ranked) {
-		for _, of := range ids {
+	for _, p := range places {
+		for _, of := range p.ids {
 			if cost := spanBytes + rowBytes*k.rows[of.id]; !chosen[of.id] && cost <= budget {
 				budget -= cost
 				chosen[of.id] = true
 			}
 		}
-	}
-	for _, p := range places {
-		choose(p.ids[:min(len(p.ids), firstRanks)])
-	}
-	for _, p := range places {
-		choose(p.ids[min(len(p.ids), firstRanks):])
 	}
 	return chosen
 }

@@ -81,6 +81,57 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// All ranks of names that are in newer segments precede names that are not. The first ranks of
+// all these names precede the others.
+func TestKeptNames(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	id := ident.Key(0)
+	end := func(name string) {
+		id++
+		r.End(Ended{ID: id, Name: name, Start: int64(id), Duration: second, LocalRoot: true})
+	}
+	for i := range 20 {
+		end(fmt.Sprint("old ", i))
+	}
+	r.seal()
+	r.dropOldest()
+	for _, name := range []string{"a", "b"} {
+		for range perBand {
+			end(name)
+		}
+	}
+	r.seal()
+	end("a")
+	end("b")
+	k := r.keeper(r.sealed[0])
+	k.survey()
+	for budget, want := range map[int64]string{7: "4 3 0", 25: "10 10 5"} {
+		var n [3]int
+		for id := range k.choose(k.ranks(), budget*spanBytes) {
+			n[min(2, (20+2*perBand-id)/perBand)]++
+		}
+		if got := fmt.Sprintf("%d %d %d", n[1], n[0], n[2]); got != want {
+			t.Errorf("got %s spans of a, b and old names, want %s", got, want)
+		}
+	}
+}
+
+// A span of a rare name stays in the open segment, although many names came before.
+func TestRareNameStays(t *testing.T) {
+	s := newSpans()
+	for i := range maxSlowest {
+		s.add(&Ended{ID: ident.Key(1 + i), Name: fmt.Sprint(i)})
+	}
+	s.add(&Ended{ID: 1000, Name: "rare"})
+	for i := range 1000 {
+		s.add(&Ended{ID: ident.Key(2000 + i), Name: "0"})
+	}
+	s.dropHalf(0)
+	if _, ok := s.at(1000); !ok {
+		t.Error("the span of a rare name was dropped before frequent ones without samples")
+	}
+}
+
 // Rows of a span that has not ended stay, so that its sums are whole when it ends.
 func TestKeptUntilTheEnd(t *testing.T) {
 	r := NewRoom(64<<20, nil)

@@ -206,6 +206,8 @@ func (s *spans) class(i int, profiled int64) uint8 {
 	switch {
 	case has(band(r.duration), r.duration), r.err && has(newestErrors, r.end()): // few of each name
 		return 4
+	case int(m.name) >= maxSlowest && s.totals[m.name].Spans <= firstRanks: // all spans of a name that is rare
+		return 4
 	case r.end() > profiled: // its samples are due
 		return 3
 	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
