@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, fixed, get, go, here, isFrozen, link, pageParams, range, times } from './api.js';
-import { button, copyButton, copyLink, follow, h, linkButton, morph, swatch } from './dom.js';
+import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
 import { Flame } from './flame.js';
-import { TYPES, capital, count, duration, isHeap, mark, packageColour, percent, sentence, time, typeColour, wall } from './format.js';
-import { callersView, executablesView, functionsView } from './functions.js';
+import { capital, count, duration, isHeap, percent, sentence, time, wall } from './format.js';
+import { callersView, colourLegend, executablesView, functionsView } from './functions.js';
 import { Graph } from './graph.js';
 import { detailsView, heading, waits } from './span.js';
 import { arrival, flushButton } from './status.js';
@@ -185,21 +185,6 @@ function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
-}
-
-const SHOWN = 8; // packages in the legend
-
-// colourLegend names the colours of a graph: types of frames of a host, else the biggest packages.
-function colourLegend(data, flame) {
-  const share = (self) => h('span', { class: 'muted' }, percent(self / (data.total || 1)));
-  const all = flame.graph.packages();
-  const parts = data.frameTypes?.map(({ type, self }) => [mark({ type }) + TYPES[type].title, self, TYPES[type].mark, `Mark the frames of this type, or search for ${TYPES[type].mark}`, (dark) => typeColour(type, dark)])
-    ?? all.slice(0, SHOWN).filter(([name]) => name).map(([name, self]) => [name, self, `${name}.`, `Mark the functions of ${name}`, (dark) => packageColour(name, dark)]);
-  const others = data.frameTypes ? 0 : all.length - parts.length;
-  const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
-  return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
-    parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
-    others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} `, share(rest)));
 }
 
 // FEW samples have no exact shares: with 20, the error of a half is about 11 points.
