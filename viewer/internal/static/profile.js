@@ -7,7 +7,7 @@ import { Flame } from './flame.js';
 import { capital, count, duration, isHeap, percent, sentence, time, wall } from './format.js';
 import { callersView, colourLegend, executablesView, functionsView } from './functions.js';
 import { Graph } from './graph.js';
-import { detailsView, heading, waits } from './span.js';
+import { detailsView, heading } from './span.js';
 import { arrival, flushButton } from './status.js';
 import { strip } from './strip.js';
 import { exactView, traceList } from './trace.js';
@@ -40,7 +40,6 @@ function head(data, refresh) {
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
     heading(data),
-    waits(data),
     data.spanName && !isFrozen && tail({ name: data.spanName, service: data.spanService ?? '', ...range() }),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];

@@ -11,7 +11,7 @@ import { nested } from './trace.js';
 export function heading(data) {
   return data.span ? spanHeading(data) : h('header', { class: 'head' },
     h('h1', null, h('span', { class: 'clamp', title: data.title }, data.title)),
-    tiles([[capital(data.measure), value(data.total, data.unit)],
+    tiles([[capital(data.measure), value(data.total, data.unit) + (data.errorNs ? ` \u00b1 ${duration(data.errorNs)}` : '')],
       [isHeap(data) ? 'Allocation sites' : 'Samples', data.samples.toLocaleString('en')],
       data.profileIds > 0 && ['Profile ids', data.profileIds.toLocaleString('en')],
       data.profileIds > 0 && data.query.includes('span_name=') && ['Per profile id', value(data.total / data.profileIds, data.unit)],
@@ -74,14 +74,6 @@ function answerBar({ answer, span, query }) {
     stateBar(answer.states, whole, answer.query && answer.query !== query && h('a', { href: link('', { query: answer.query }) }, 'where it waited')),
     answer.sampled && h('p', { class: 'muted' }, 'Sampled: ', answer.sampled.map((s) => `${s.state} ${amount(s, whole)}`).join(', ')),
     answer.note && h('p', { class: 'muted' }, sentence(answer.note)));
-}
-
-// waits has the classes of the wall time of more than one span.
-export function waits(data) {
-  if (!data.waits?.length || data.answer) return null;
-  return h('p', { class: 'muted' },
-    data.errorNs > 0 && `${capital(data.measure)} ${duration(data.total)} \u00b1 ${duration(data.errorNs)}. `,
-    data.waits.map((w) => `${w.class} ${amount(w, data.total)}`).join(', '));
 }
 
 // detailsView has the ids of a span, its attributes, and the query.
