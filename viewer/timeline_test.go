@@ -46,11 +46,9 @@ func TestTimeline(t *testing.T) {
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
 		},
-		Presets: []answer.Preset{
-			{
-				Name: "version", Title: "Version 1.1 against 1.0",
-				Left: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.0"}`}, Right: answer.PresetSide{Query: `.cpu{service_name="shop",service_version="1.1"}`},
-			},
+		Versions: &answer.Versions{
+			Title: "Version 1.1 against 1.0",
+			Left:  `.cpu{service_name="shop",service_version="1.0"}`, Right: `.cpu{service_name="shop",service_version="1.1"}`,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -59,7 +57,7 @@ func TestTimeline(t *testing.T) {
 
 	// Two versions are two sides of a comparison, and so are two ranges.
 	for name, address := range map[string]string{
-		"versions": target("/comparison-diff", "leftQuery", want.Presets[0].Left.Query, "rightQuery", want.Presets[0].Right.Query, "format", "json"),
+		"versions": target("/comparison-diff", "leftQuery", want.Versions.Left, "rightQuery", want.Versions.Right, "format", "json"),
 		"ranges":   target("/comparison-diff", "query", ".cpu{}", "leftUntil", "1793534419998", "rightFrom", "1793534420001", "format", "json"),
 	} {
 		var c answer.Comparison

@@ -17,15 +17,15 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-func presets(t *testing.T, s store.Source, query string) []answer.Preset {
+func versions(t *testing.T, s store.Source, query string) *answer.Versions {
 	t.Helper()
 	var line answer.Timeline
 	getJSON(t, viewer.Handler(s), target("/timeline", "query", query), http.StatusOK, &line)
-	return line.Presets
+	return line.Versions
 }
 
 // The newest version of a service is compared with the version before.
-func TestPresetsOfConditionsOnServices(t *testing.T) {
+func TestVersionsOfConditionsOnServices(t *testing.T) {
 	s := newStore(t)
 	for i, of := range [][2]string{{"cart", "v1"}, {"cart", "v1"}, {"cart", "v2"}, {"shop", "v3"}} {
 		b := newProfileBuilder()
@@ -43,18 +43,18 @@ func TestPresetsOfConditionsOnServices(t *testing.T) {
 		`cart.cpu`:                  `cart.cpu{service_name="cart",service_version="v2"}`,
 		`.cpu{service_name=~"ca.*",service_version=~"v.",span_name="GET /search"}`: `.cpu{span_name="GET /search",service_name="cart",service_version="v2"}`,
 	} {
-		p := presets(t, s, query)
-		if len(p) != 1 || p[0].Title != "Version v2 against v1" || p[0].Right.Query != want {
-			t.Errorf("%s: %+v", query, p)
+		v := versions(t, s, query)
+		if v == nil || v.Title != "Version v2 against v1" || v.Right != want {
+			t.Errorf("%s: %+v", query, v)
 			continue
 		}
 		var c answer.Comparison
-		getJSON(t, viewer.Handler(s), target("/comparison-diff", "format", "json", "leftQuery", p[0].Left.Query, "rightQuery", p[0].Right.Query), http.StatusOK, &c)
+		getJSON(t, viewer.Handler(s), target("/comparison-diff", "format", "json", "leftQuery", v.Left, "rightQuery", v.Right), http.StatusOK, &c)
 		if c.Left.Samples != 3 || c.Right.Samples != 3 {
 			t.Errorf("%s: %d samples and %d", query, c.Left.Samples, c.Right.Samples)
 		}
 	}
-	if p := presets(t, s, `.cpu{service_version="v1"}`); len(p) > 0 {
-		t.Errorf("one version is compared with another: %+v", p)
+	if v := versions(t, s, `.cpu{service_version="v1"}`); v != nil {
+		t.Errorf("one version is compared with another: %+v", v)
 	}
 }
