@@ -56,7 +56,6 @@ const SHOWN = 8; // values of an attribute
 export function byAttribute(choose) {
   let left = null; // the value to compare with
   let data = null;
-  let wanted = '';
   const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
   const list = h('ul', { class: 'names' });
   const note = h('p', { class: 'note', hidden: true });
@@ -73,12 +72,11 @@ export function byAttribute(choose) {
         ...(chosen && !keys.some((k) => k.key === chosen) ? [h('option', { value: chosen, selected: true }, chosen)] : []),
         ...keys.map((k) => h('option', { value: k.key, selected: k.key === chosen }, `${k.key} (${k.spans.toLocaleString('en')})`)));
     }
-    const values = (data.by?.values ?? []).filter((v) => v.value.toLowerCase().includes(wanted));
+    const values = data.by?.values ?? [];
     const most = Math.max(1, ...values.map((v) => v.cpuNs));
     const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
     refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
-      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : []),
-      ...(data.by && !values.length && (wanted || !data.by.note) ? [h('li', { class: 'muted', 'data-key': 'none' }, 'No span that is held has a value like that.')] : [])]);
+      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : [])]);
   }
 
   function pick(v) {
@@ -98,11 +96,10 @@ export function byAttribute(choose) {
 
   return {
     element,
-    update(answer, filter) {
+    update(answer) {
       // Sums that are asked for anew are shown.
       if (answer.by && answer.by.key !== data?.by?.key) element.open = true;
       data = answer;
-      wanted = filter;
       render();
     },
   };

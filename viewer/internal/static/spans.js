@@ -126,7 +126,7 @@ export function spansView(reload) {
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty(data, ['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param))));
     conditionChips(conditions, reload);
     aside.update(data, param('filter').toLowerCase());
-    sums.update(data, '');
+    sums.update(data);
     // The first page of a host's viewer lists its programs.
     whole.hidden = data.process.length === 0 || Boolean(data.status?.host);
     table.classList.toggle('timeless', spans.length > 0 && spans.every((s) => !s.running && wall(s) == null));
