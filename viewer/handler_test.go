@@ -180,7 +180,7 @@ func TestComparison(t *testing.T) {
 		if c.Left.Total != 63e7 || c.Right.Total != 55e7 || c.Right.Span == nil {
 			t.Fatalf("%s: totals %d and %d", page, c.Left.Total, c.Right.Total)
 		}
-		want := flame.DiffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694, DeltaSelf: -0.083694}
+		want := flame.DiffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694}
 		var got flame.DiffRow
 		for _, d := range c.Diff {
 			if d.Name == want.Name {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // MaxNodes bounds a graph. A profile of a service has a few thousand nodes.
@@ -217,9 +218,9 @@ func (g *Graph) addFunctions(fns *Functions, top *top) {
 	for i := range fns.list {
 		fn, sum := &fns.list[i], top.of(int32(i))
 		f.Name, f.File, f.Line = append(f.Name, g.text(fn.name)), append(f.File, g.text(fn.file)), append(f.Line, fn.line)
-		pkg := ""
-		if fn.qualified() != fn.name {
-			pkg = fn.pkg()
+		pkg := fn.pkg()
+		if strings.HasPrefix(fn.name, pkg) {
+			pkg = ""
 		}
 		f.Package = append(f.Package, g.text(pkg))
 		if fns.typed {
