@@ -197,8 +197,8 @@ func (r *Reader) others(s store.Span) (o others) {
 		return o
 	}
 	var durations, cpus []time.Duration
-	for _, other := range r.spans(store.SpanQuery{Name: s.Name, Service: s.Service, Limit: maxOthers}) {
-		if other.ProfileID != s.ProfileID && !other.Running && !other.Manual && !other.SummaryMissing {
+	for _, other := range r.spans(store.SpanQuery{Name: s.Name, Service: s.Service, Limit: maxOthers, Brief: true}) {
+		if other.ProfileID != s.ProfileID && !other.Manual && !other.SummaryMissing {
 			durations, cpus = append(durations, other.Duration), append(cpus, other.CPU)
 		}
 	}
