@@ -120,7 +120,7 @@ func (t *family) note(s *Span) string {
 		limit = "it is still running: these are the samples so far"
 	case !t.span.Complete:
 		limit = "its last samples are not in yet"
-	case sampled && t.wall.Samples < t.wallSamples && t.reader.stats.WindowsEvicted > 0, !sampled && t.wallSamples > 0:
+	case sampled && t.wall.Samples < t.wallSamples && t.reader.info.Stats.WindowsEvicted > 0, !sampled && t.wallSamples > 0:
 		limit = "some of its wall samples were evicted"
 	case sampled:
 	case t.reader.has(exporter.KindWall):
