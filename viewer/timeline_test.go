@@ -37,7 +37,7 @@ func TestTimeline(t *testing.T) {
 	}
 	h := viewer.Handler(s)
 	var got answer.Timeline
-	getJSON(t, h, "/timeline", http.StatusOK, &got)
+	getJSON(t, h, target("/timeline", "query", ".cpu"), http.StatusOK, &got)
 	want := answer.Timeline{
 		Query: ".cpu{}", Measure: "CPU time", Unit: termtext.Nanoseconds,
 		Names: []string{"GET /search", "GET /cheap"},
@@ -71,7 +71,7 @@ func TestTimeline(t *testing.T) {
 func TestEmptyTimeline(t *testing.T) {
 	h := viewer.Handler(newStore(t))
 	var got answer.Timeline
-	getJSON(t, h, "/timeline", http.StatusOK, &got)
+	getJSON(t, h, target("/timeline", "query", ".cpu"), http.StatusOK, &got)
 	if got.Buckets == nil || got.Names == nil || got.Unit != termtext.Nanoseconds {
 		t.Errorf("got %+v", got)
 	}

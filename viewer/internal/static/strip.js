@@ -179,7 +179,7 @@ export function strip(query) {
     let answer;
     try {
       // The whole time line, with the range of the page marked. A ranged source has only its range.
-      answer = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
+      answer = await get(link('timeline', { query, ...(ranged && range()), format: 'json' }));
     } catch (err) {
       if (mine !== turn) return;
       if (!err.refused) throw err;
