@@ -13,7 +13,7 @@ export function names() {
   let room = STEP;
   let last = null;
   const more = button('', () => { room += 20 * STEP; update(...last); }, { class: 'cutoff', hidden: true });
-  const table = h('a', { class: 'all' }, 'Table with waits and p95');
+  const table = h('a', null, 'Table with waits and p95');
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
     h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), table, list, more);
   // update shows the names with a text.

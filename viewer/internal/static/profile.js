@@ -54,7 +54,7 @@ function head(data, refresh) {
 
 // tail is why the slow spans of a name are slow. It takes three queries for each of some 30 spans.
 function tail(of) {
-  const element = h('div', { class: 'tail' });
+  const element = h('div');
   get(link('about', of)).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
     const rows = [
       ...differences.map((d) => [`${d.ns < 0 ? '\u2212' : '+'}${duration(Math.abs(d.ns))} \u00b1 ${duration(d.errorNs)}`, d.part]),
@@ -108,7 +108,7 @@ function panel(data) {
   const body = h('div', { class: 'panel', role: 'tabpanel' });
   const views = VIEWS.filter(([key]) => key !== 'time' || hasExact(data));
   const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => choose(key) }, text));
-  const row = h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs);
+  const row = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'View' }, tabs);
   const offer = () => { tabs.find((tab) => tab.dataset.tab === 'trace').hidden = !traceList(data); };
   const show = () => {
     const params = pageParams();
@@ -153,7 +153,7 @@ function panel(data) {
     let chips = legend();
     return {
       elements: [flame.element, chips,
-        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', h('span', { class: 'handling' }, 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.'))],
+        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')],
       update() {
         flame.update(graph);
         const fresh = legend();
