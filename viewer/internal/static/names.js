@@ -192,12 +192,11 @@ function nameRow(n, many, kept, data) {
   // A label that other names share selects their work too, and conditions on spans are not
   // in its query: link to the list of the spans instead.
   const graph = n.query && !(n.labelNames > 1) && (!data.selected || Object.keys(kept).every((k) => ['from', 'until', 'name', 'service'].includes(k)));
-  const range = Object.fromEntries(['from', 'until'].filter((k) => kept[k]).map((k) => [k, kept[k]]));
   const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
     key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
   const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
   return h('tr', { title: measured, 'data-key': JSON.stringify([n.service, n.name]) },
-    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
+    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
       many && h('span', { class: 'muted service' }, n.service)),
     ...cells);
 }
