@@ -126,10 +126,10 @@ const SHOWN = 8; // packages in the legend
 // colourLegend names the colours of a graph: types of frames of a host, else the biggest packages.
 export function colourLegend(data, flame) {
   const share = (self) => h('span', { class: 'muted' }, percent(self / (data.total || 1)));
-  const all = flame.graph.packages();
+  const all = data.frameTypes ? [] : flame.graph.packages();
   const parts = data.frameTypes?.map(({ type, self }) => [mark({ type }) + TYPES[type].title, self, TYPES[type].mark, `Mark the frames of this type, or search for ${TYPES[type].mark}`, (dark) => typeColour(type, dark)])
     ?? all.slice(0, SHOWN).filter(([name]) => name).map(([name, self]) => [name, self, `${name}.`, `Mark the functions of ${name}`, (dark) => packageColour(name, dark)]);
-  const others = data.frameTypes ? 0 : all.length - parts.length;
+  const others = all.length - parts.length;
   const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
   return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
     parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
