@@ -90,7 +90,7 @@ func TestProfileOfSpan(t *testing.T) {
 		t.Errorf("baseline %+v", a.Baseline)
 	}
 	leaf := 0
-	for leaf+1 < a.Flame.Len() && a.Flame.Parent[leaf+1] == int32(leaf) {
+	for leaf+1 < a.Flame.Len() && a.Flame.Parent[leaf+1] == 1 {
 		leaf++
 	}
 	if a.Flame.Total[0] != 55e7 || a.Flame.Name(leaf) != "regexp.step" {

@@ -68,23 +68,12 @@ type FunctionTable struct {
 type Parents []int32
 
 // MarshalJSON implements json.Marshaler.
-func (p Parents) MarshalJSON() ([]byte, error) { return json.Marshal(p.reversed()) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Parents) UnmarshalJSON(text []byte) error {
-	var distances []int32
-	err := json.Unmarshal(text, &distances)
-	*p = Parents(distances).reversed()
-	return err
-}
-
-// reversed returns distances for nodes, and nodes for distances.
-func (p Parents) reversed() []int32 {
-	other := make([]int32, len(p))
-	for i, v := range p {
-		other[i] = int32(i) - v
+func (p Parents) MarshalJSON() ([]byte, error) {
+	distances := make([]int32, len(p))
+	for i, parent := range p {
+		distances[i] = int32(i) - parent
 	}
-	return other
+	return json.Marshal(distances)
 }
 
 // Len returns the number of nodes.
