@@ -163,7 +163,7 @@ func TestPagesOverAFile(t *testing.T) {
 		}
 		for _, query := range queries {
 			for _, page := range []string{"/", "/profile", "/timeline", "/comparison", "/comparison-diff"} {
-				if page != "/timeline" || format != "text" {
+				if page != "/timeline" || format == "json" || format == "html" {
 					addresses = append(addresses, target(page, "query", query, "format", format), target(page, "query", query, "format", format, "until", "1"))
 				}
 			}
@@ -214,7 +214,7 @@ func TestAnswersOverAFile(t *testing.T) {
 		t.Errorf("list %+v", list)
 	}
 	var line answer.Timeline
-	getJSON(t, h, "/timeline?format=json", http.StatusOK, &line)
+	getJSON(t, h, target("/timeline", "query", list.Work), http.StatusOK, &line)
 	if len(line.Buckets) != 1 || line.Buckets[0].Rest != 77e7 {
 		t.Errorf("time line %+v", line)
 	}
@@ -228,7 +228,7 @@ func TestAnswersOverAFile(t *testing.T) {
 // A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{
-		"/?format=json", "/?format=text", "/log?format=json", "/timeline?format=json", target("/", "query", ".cpu", "format", "folded"),
+		"/?format=json", "/?format=text", "/log?format=json", "/timeline?query=.cpu", target("/", "query", ".cpu", "format", "folded"),
 		target("/", "query", ".cpu", "format", "text"), target("/profile", "query", ".cpu"), target("/comparison", "query", ".cpu", "format", "json"),
 		target("/comparison", "query", ".cpu", "format", "folded"), target("/comparison", "query", ".cpu", "format", "pprof"),
 	} {

@@ -94,7 +94,7 @@ func TestFrozenList(t *testing.T) {
 		slowest = append(slowest, target("", "query", `shop.cpu{span_name="`+name+`"}`, "format", "json"))
 	}
 	want := append(slowest, "?filter=get&format=json", "?filter=get&format=json&order=slowest", "?filter=get&format=json&order=cpu",
-		"names?filter=get&format=json", "log?format=json", "timeline?format=json")
+		"names?filter=get&format=json", "log?format=json", target("timeline", "format", "json", "query", ".cpu{}"))
 	var got []string
 	for address := range freeze(t, h, "/?filter=get&format=frozen").answers {
 		got = append(got, address)

@@ -119,7 +119,7 @@ func focused(g *flame.Graph, name string) map[string][2]int64 {
 	for node := range g.Len() {
 		self := g.Self[node]
 		var stack []string
-		for at := int32(node); at > 0; at = g.Parent[at] {
+		for at := int32(node); at > 0; at -= g.Parent[at] {
 			stack = append(stack, g.Name(int(at)))
 		}
 		if self == 0 || !slices.Contains(stack, name) {

@@ -15,12 +15,19 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
+// function is a row of a table of functions.
+type function struct {
+	File, Package string
+	Self, Total   int64
+	Lines         []int64
+}
+
 // functionsOf returns the functions of a graph by name.
-func functionsOf(g *flame.Graph) map[string]flame.Function {
-	all := map[string]flame.Function{}
+func functionsOf(g *flame.Graph) map[string]function {
+	all := map[string]function{}
 	f := g.Functions
 	for i, name := range f.Name {
-		all[g.Texts[name]] = flame.Function{Name: g.Texts[name], File: g.Texts[f.File[i]], Package: g.Texts[f.Package[i]], Line: f.Line[i], Self: f.Self[i], Total: f.Total[i], Lines: f.Lines[i]}
+		all[g.Texts[name]] = function{g.Texts[f.File[i]], g.Texts[f.Package[i]], f.Self[i], f.Total[i], f.Lines[i]}
 	}
 	return all
 }

@@ -90,7 +90,7 @@ func TestProfileOfSpan(t *testing.T) {
 		t.Errorf("baseline %+v", a.Baseline)
 	}
 	leaf := 0
-	for leaf+1 < a.Flame.Len() && a.Flame.Parent[leaf+1] == int32(leaf) {
+	for leaf+1 < a.Flame.Len() && a.Flame.Parent[leaf+1] == 1 {
 		leaf++
 	}
 	if a.Flame.Total[0] != 55e7 || a.Flame.Name(leaf) != "regexp.step" {
@@ -180,7 +180,7 @@ func TestComparison(t *testing.T) {
 		if c.Left.Total != 63e7 || c.Right.Total != 55e7 || c.Right.Span == nil {
 			t.Fatalf("%s: totals %d and %d", page, c.Left.Total, c.Right.Total)
 		}
-		want := flame.DiffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694, DeltaSelf: -0.083694}
+		want := flame.DiffRow{Name: "json.Marshal", LeftSelf: 11e7, LeftTotal: 11e7, RightSelf: 5e7, RightTotal: 5e7, Delta: -0.083694}
 		var got flame.DiffRow
 		for _, d := range c.Diff {
 			if d.Name == want.Name {
@@ -338,41 +338,30 @@ func TestMounting(t *testing.T) {
 	}
 }
 
-// A path without its final slash leads to the pages if the mux has the path with one.
-// Otherwise the answer shows the line to write.
+// A path without its final slash leads to the pages, or to the right pattern of a ServeMux.
 func TestMountingWithoutSlash(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	mux := http.NewServeMux()
-	mux.Handle("/both", h)
-	mux.Handle("localhost/both/", h)
-	mux.Handle("/half", http.StripPrefix("/half", h))
 	mux.Handle("/half/", http.StripPrefix("/half", h))
 	mux.Handle("GET /exact", h)
 	mux.Handle("/debug/spanprof", h)
 	mux.Handle("/stripped", http.StripPrefix("/stripped", h))
 	mux.HandleFunc("/", h.ServeHTTP)
 	for address, want := range map[string]string{
-		"/both":            "./both/",
-		"/half":            "./half/",
-		"/half?query=.cpu": "./half/?query=.cpu",
-		"/exact":           `mux.Handle("GET /exact/", h)`,
-		"/debug/spanprof":  `mux.Handle("/debug/spanprof/", h)`,
-		"/stripped":        `mux.Handle("/stripped/", h)`,
+		"/half":           "/half/",
+		"/exact":          `mux.Handle("GET /exact/", h)`,
+		"/debug/spanprof": `mux.Handle("/debug/spanprof/", h)`,
+		"/stripped":       `mux.Handle("/stripped/", h)`,
 	} {
-		server := &http.Server{Handler: mux}
-		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.ServerContextKey, server), http.MethodGet, address, nil)
-		w := do(t, mux, r)
-		status, got := http.StatusMovedPermanently, w.Header().Get("Location")
-		if strings.HasPrefix(want, "mux") {
-			status, got = http.StatusNotFound, w.Body.String()
-		}
-		if w.Code != status || !strings.HasSuffix(strings.TrimSpace(got), want) {
-			t.Errorf("GET %s: status %d to %q, want %s: %s", address, w.Code, w.Header().Get("Location"), want, w.Body)
+		w := get(t, mux, address)
+		got := w.Header().Get("Location") + w.Body.String()
+		if isPattern := strings.HasPrefix(want, "mux"); !strings.Contains(got, want) || isPattern != (w.Code == http.StatusNotFound) {
+			t.Errorf("GET %s: status %d, want %s: %s", address, w.Code, want, got)
 		}
 	}
-	// A mux that the server does not have may be within another handler.
-	if w := get(t, mux, "/debug/spanprof"); w.Code != http.StatusNotFound {
-		t.Errorf("status %d", w.Code)
+	// Another router.
+	if w := get(t, http.StripPrefix("/other", h), "/other?query=.cpu"); w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "./other/?query=.cpu" {
+		t.Errorf("status %d to %q", w.Code, w.Header().Get("Location"))
 	}
 }
 

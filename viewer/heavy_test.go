@@ -136,7 +136,7 @@ func TestRequestsFromElsewhere(t *testing.T) {
 			target("/", "query", ".cpu"):                    "text/html; charset=utf-8",
 			target("/", "query", ".cpu", "format", "pprof"): "application/octet-stream",
 			target("/profile", "query", ".cpu"):             "application/octet-stream",
-			"/timeline?format=json":                         "application/json",
+			"/timeline?query=.cpu":                          "application/json",
 			"/?format=text":                                 "text/plain; charset=utf-8",
 			"/":                                             "text/html; charset=utf-8",
 			"/app.js":                                       "text/javascript; charset=utf-8",

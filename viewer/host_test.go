@@ -127,10 +127,8 @@ func TestHostAlone(t *testing.T) {
 	if len(list.Process) != 1 || list.Process[0].Type != "host" {
 		t.Errorf("the process has %v, want the host's profile", list.Process)
 	}
-	var timeline answer.Timeline
-	getJSON(t, h, target("/timeline", "format", "json"), http.StatusOK, &timeline)
-	if timeline.Query != ".host{}" {
-		t.Errorf("the time line is of %s", timeline.Query)
+	if list.Work != ".host{}" {
+		t.Errorf("the time line is of %s", list.Work)
 	}
 	if folded := get(t, h, target("/", "query", want, "format", "folded")).Body.String(); folded != "main.serve;vfs_read_[k] 30000000\n" {
 		t.Errorf("folded: %q", folded)

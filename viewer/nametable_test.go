@@ -46,7 +46,7 @@ func TestNamesAddUp(t *testing.T) {
 		sum += n.CPU.Nanoseconds()
 	}
 	var process answer.Profile
-	getJSON(t, h, target("/", "query", table.Query, "format", "json"), http.StatusOK, &process)
+	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &process)
 	if sum != process.Total || table.UnlabelledCPU != 11e7 {
 		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPU, sum, process.Total)
 	}

@@ -46,8 +46,9 @@ var pages = map[string]page{
 	},
 	"profile": {
 		fallback: formatPprof, parse: parseProfile,
-		data:  func(a *answer.Reader, q *question) (any, error) { return a.Profile(q.query) },
-		pprof: queryPprof, folded: queryFolded,
+		data:   func(a *answer.Reader, q *question) (any, error) { return a.Profile(q.query) },
+		pprof:  func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.Pprof(q.query) },
+		folded: func(a *answer.Reader, q *question) (string, error) { return a.Folded(q.query) },
 		frozen: true,
 	},
 	"waits": {
@@ -57,14 +58,8 @@ var pages = map[string]page{
 	"comparison":      comparison,
 	"comparison-diff": comparison,
 	"timeline": {
-		fallback: formatJSON, parse: parseTimeline,
-		data: func(a *answer.Reader, q *question) (any, error) {
-			if q.process {
-				return a.Timeline(a.CPUTime(q.query))
-			}
-			return a.Timeline(q.query)
-		},
-		pprof: queryPprof, folded: queryFolded,
+		fallback: formatJSON, parse: parseProfile,
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Timeline(q.query) },
 	},
 	"source": {
 		fallback: formatJSON, parse: parseSource,
@@ -105,10 +100,6 @@ var comparison = page{
 	frozen: true,
 }
 
-func queryPprof(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.Pprof(q.query) }
-
-func queryFolded(a *answer.Reader, q *question) (string, error) { return a.Folded(q.query) }
-
 // question is a parsed request.
 type question struct {
 	params url.Values
@@ -117,8 +108,6 @@ type question struct {
 	query, right answer.Query
 	spans        store.SpanQuery
 	names        answer.NameOrder
-	// process is set for the time line of the whole process.
-	process bool
 	// line is a line of source code.
 	line int
 	// running lists what runs now.

@@ -39,15 +39,6 @@ func parseProfile(q *question) (err error) {
 	return err
 }
 
-// parseTimeline reads the query of a time line. Without one it is the process's.
-func parseTimeline(q *question) error {
-	if q.params.Get("query") == "" {
-		q.process = true
-		q.params.Set("query", flameql.Query{Type: flameql.CPU}.String())
-	}
-	return parseProfile(q)
-}
-
 // parseComparison reads two queries of one type.
 func parseComparison(q *question) (err error) {
 	if q.query, err = parseQuery(q.params, "leftQuery", "leftFrom", "leftUntil"); err != nil {

@@ -26,7 +26,6 @@ func TestIDsInPprof(t *testing.T) {
 	}{
 		{target("/", "query", ".cpu", "format", "pprof"), false},
 		{target("/profile", "query", `.cpu{span_name="GET /search"}`), false},
-		{target("/timeline", "format", "pprof"), false},
 		{target("/comparison", "leftQuery", ".cpu", "rightQuery", `{span_name="GET /search"}`, "format", "pprof"), false},
 		{target("/", "query", ".cpu", "format", "pprof", "labels", "ids"), true},
 		{target("/", "query", byID(slowID), "format", "pprof"), true},
@@ -105,7 +104,6 @@ func TestTooManyIDsForPprof(t *testing.T) {
 	h := viewer.Handler(s)
 	for address, want := range map[string]int{
 		target("/", "query", ".cpu", "format", "pprof", "labels", "ids"):               http.StatusBadRequest,
-		target("/timeline", "format", "pprof", "labels", "ids"):                        http.StatusBadRequest,
 		target("/comparison", "query", ".cpu", "format", "pprof", "labels", "ids"):     http.StatusBadRequest,
 		target("/", "query", ".cpu", "format", "pprof"):                                http.StatusOK,
 		target("/", "query", `.cpu{span_id!=""}`, "format", "pprof"):                   http.StatusOK,

@@ -20,8 +20,6 @@ type DiffRow struct {
 	// Delta is the function's share of the right total less its share of
 	// the left total, from -1 to 1.
 	Delta float64 `json:"delta"`
-	// DeltaSelf is the same for what the function takes itself.
-	DeltaSelf float64 `json:"deltaSelf"`
 }
 
 // Diff compares two summaries of the same functions, function by function, and
@@ -34,12 +32,12 @@ func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
 		l, r := left.top.of(int32(i)), right.top.of(int32(i))
 		rows = append(rows, DiffRow{
 			Name: fn.name, Type: fn.typ, LeftSelf: l.self, LeftTotal: l.total, RightSelf: r.self, RightTotal: r.total,
-			Delta:     shareDelta(r.total, rightTotal, l.total, leftTotal),
-			DeltaSelf: shareDelta(r.self, rightTotal, l.self, leftTotal),
+			Delta: shareDelta(r.total, rightTotal, l.total, leftTotal),
 		})
 	}
+	ofSelf := func(r DiffRow) float64 { return math.Abs(shareDelta(r.RightSelf, rightTotal, r.LeftSelf, leftTotal)) }
 	slices.SortFunc(rows, func(a, b DiffRow) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(math.Abs(b.DeltaSelf), math.Abs(a.DeltaSelf)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(ofSelf(b), ofSelf(a)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
 	if omitted = len(rows) - n; omitted > 0 {
 		rows = rows[:n]

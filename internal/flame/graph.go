@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // MaxNodes bounds a graph. A profile of a service has a few thousand nodes.
@@ -67,23 +68,12 @@ type FunctionTable struct {
 type Parents []int32
 
 // MarshalJSON implements json.Marshaler.
-func (p Parents) MarshalJSON() ([]byte, error) { return json.Marshal(p.reversed()) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Parents) UnmarshalJSON(text []byte) error {
-	var distances []int32
-	err := json.Unmarshal(text, &distances)
-	*p = Parents(distances).reversed()
-	return err
-}
-
-// reversed returns distances for nodes, and nodes for distances.
-func (p Parents) reversed() []int32 {
-	other := make([]int32, len(p))
-	for i, v := range p {
-		other[i] = int32(i) - v
+func (p Parents) MarshalJSON() ([]byte, error) {
+	distances := make([]int32, len(p))
+	for i, parent := range p {
+		distances[i] = int32(i) - parent
 	}
-	return other
+	return json.Marshal(distances)
 }
 
 // Len returns the number of nodes.
@@ -217,9 +207,9 @@ func (g *Graph) addFunctions(fns *Functions, top *top) {
 	for i := range fns.list {
 		fn, sum := &fns.list[i], top.of(int32(i))
 		f.Name, f.File, f.Line = append(f.Name, g.text(fn.name)), append(f.File, g.text(fn.file)), append(f.Line, fn.line)
-		pkg := ""
-		if fn.qualified() != fn.name {
-			pkg = fn.pkg()
+		pkg := fn.pkg()
+		if strings.HasPrefix(fn.name, pkg) {
+			pkg = ""
 		}
 		f.Package = append(f.Package, g.text(pkg))
 		if fns.typed {

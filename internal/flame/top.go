@@ -10,17 +10,11 @@ import (
 
 // Function is what one function takes: Self by itself, Total with what it called.
 type Function struct {
-	Name string    `json:"name"`
-	Type FrameType `json:"type,omitempty"`
-	File string    `json:"file,omitempty"`
-	// Package is the package of an assembly function, if its name has none.
-	Package string `json:"package,omitempty"`
-	// Line is where the function begins.
-	Line  int64 `json:"line,omitempty"`
-	Self  int64 `json:"self,omitempty"`
-	Total int64 `json:"total"`
+	Name        string
+	Type        FrameType
+	Self, Total int64
 	// Lines has three numbers for each line with samples: the line, its self and its total.
-	Lines []int64 `json:"lines,omitempty"`
+	Lines []int64
 }
 
 // top sums stacks by function. A stack counts once for a function, however often the
@@ -86,7 +80,7 @@ func (t *top) list(fns *Functions) []Function {
 			continue
 		}
 		fn := &fns.list[i]
-		list = append(list, Function{Name: fn.name, Type: fn.typ, File: fn.file, Line: fn.line, Self: s.self, Total: s.total, Lines: lines[i]})
+		list = append(list, Function{fn.name, fn.typ, s.self, s.total, lines[i]})
 	}
 	slices.SortFunc(list, func(a, b Function) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))

@@ -106,10 +106,10 @@ var pyroscopeIDs = []string{
 // typeByPyroscopeID returns the type of a query of Pyroscope. The service of such a query is a
 // condition on service_name.
 func typeByPyroscopeID(id string) (Type, bool) {
-	parts := strings.Split(id, ":")
-	if len(parts) != pyroscopeColons+1 || !slices.Contains(pyroscopeIDs, id) {
+	if !slices.Contains(pyroscopeIDs, id) {
 		return Type{}, false
 	}
+	parts := strings.Split(id, ":")
 	kind := exporter.Kind(parts[0])
 	switch parts[0] {
 	case "process_cpu":

@@ -25,7 +25,7 @@ const (
 
 // head are the findings for the head of a page: nothing is measured, or not as usual.
 var head = []string{
-	"disabled-by-environment", "profiler-not-started", "second-profiler", "cpu-profile-of-others", "cpu-profile-waits",
+	"disabled-by-environment", "second-profiler", "cpu-profile-of-others", "cpu-profile-waits",
 	"exporter-failing", "cpu-not-measured", "labels-by-public-api",
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,23 @@ func TestMachineFlame(t *testing.T) {
 	g := &got.Flame
 	if got.Unit != "nanoseconds" || got.Total != 5e7 || g.Len() != 2 || g.Name(1) != "work of nginx" || g.Type(1) != flame.Kernel || len(g.Functions.Name) != 1 || len(got.FrameTypes) != 1 {
 		t.Errorf("got %s", body)
+	}
+}
+
+// The viewer has what the script imports from it: without it the page has no flame graph.
+func TestMachineImports(t *testing.T) {
+	m := newMachine(t, exporter.KindHost, usual...)
+	m.viewer = http.StripPrefix("/spans", viewer.Handler(m.source))
+	script, _ := ask(t, m, "machine.js")
+	imports := regexp.MustCompile(`import \{ (\w+) \} from './(spans/\w+\.js)'`).FindAllStringSubmatch(script, -1)
+	for _, i := range imports {
+		text, code := ask(t, m, i[2])
+		if !regexp.MustCompile(`export (async )?(const|function|class) ` + i[1] + `\b`).MatchString(text) {
+			t.Errorf("%s does not export %s: status %d", i[2], i[1], code)
+		}
+	}
+	if strings.Count(script, "\nimport ") != len(imports) {
+		t.Errorf("%d imports are read of\n%s", len(imports), script)
 	}
 }
 

@@ -62,9 +62,9 @@ func TestKeyboardOnly(t *testing.T) {
 			t.Error("the focus has left the column")
 		}
 		b.picture("keyboard-names")
-		b.run("the times", navigate(address), visible(`[data-preset=version]`))
-		onto(`[data-preset=version]`)
-		b.picture("keyboard-preset")
+		b.run("the times", navigate(address), visible(`.versions a`))
+		onto(`.versions a`)
+		b.picture("keyboard-versions")
 		b.run("compare them", enter, visible(`.sides`))
 	})
 	b.check(address)

@@ -198,9 +198,9 @@ func TestFindBox(t *testing.T) {
 func TestVersions(t *testing.T) {
 	address := newShop(t, false, 72).serve(t)
 	b := newBrowser(t)
-	b.run("the versions", navigate(address), visible(`[data-preset=version]`))
+	b.run("the versions", navigate(address), visible(`.versions a`))
 	b.task("compare versions", 1, func() {
-		b.run("compare", click(`[data-preset=version]`), visible(`.sides`))
+		b.run("compare", click(`.versions a`), visible(`.sides`))
 	})
 	b.screenshots("versions")
 	// Of two graphs, each has a search and a zoom in the address.

@@ -106,19 +106,15 @@ func (r *Reader) tail(held []store.Span) *tail.Result {
 			spans = append(spans, tail.Span{ID: s.ProfileID, Duration: s.Duration})
 		}
 	}
-	slow, median := tail.Sides(spans)
-	for _, side := range [][]tail.Span{slow, median} {
-		for i := range side {
-			s := byID[side[i].ID]
-			side[i].Parts, side[i].Attributes = r.parts(s), make(map[string]string)
-			for _, a := range s.Attributes {
-				if a.Child == "" {
-					side[i].Attributes[a.Key] = a.Value
-				}
+	return tail.Compare(spans, func(of *tail.Span) {
+		s := byID[of.ID]
+		of.Parts, of.Attributes = r.parts(s), make(map[string]string)
+		for _, a := range s.Attributes {
+			if a.Child == "" {
+				of.Attributes[a.Key] = a.Value
 			}
 		}
-	}
-	return tail.Compare(slow, median)
+	})
 }
 
 // parts returns the time of a span and the spans below it by state: waits with the function that

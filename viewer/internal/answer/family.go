@@ -120,7 +120,7 @@ func (t *family) note(s *Span) string {
 		limit = "it is still running: these are the samples so far"
 	case !t.span.Complete:
 		limit = "its last samples are not in yet"
-	case sampled && t.wall.Samples < t.wallSamples && t.reader.stats.WindowsEvicted > 0, !sampled && t.wallSamples > 0:
+	case sampled && t.wall.Samples < t.wallSamples && t.reader.info.Stats.WindowsEvicted > 0, !sampled && t.wallSamples > 0:
 		limit = "some of its wall samples were evicted"
 	case sampled:
 	case t.reader.has(exporter.KindWall):
@@ -197,8 +197,8 @@ func (r *Reader) others(s store.Span) (o others) {
 		return o
 	}
 	var durations, cpus []time.Duration
-	for _, other := range r.spans(store.SpanQuery{Name: s.Name, Service: s.Service, Limit: maxOthers}) {
-		if other.ProfileID != s.ProfileID && !other.Running && !other.Manual && !other.SummaryMissing {
+	for _, other := range r.spans(store.SpanQuery{Name: s.Name, Service: s.Service, Limit: maxOthers, Brief: true}) {
+		if other.ProfileID != s.ProfileID && !other.Manual && !other.SummaryMissing {
 			durations, cpus = append(durations, other.Duration), append(cpus, other.CPU)
 		}
 	}

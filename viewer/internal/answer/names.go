@@ -54,15 +54,12 @@ type NameTable struct {
 	// UnlabelledCPU is the CPU time of samples without span_name: of no span, as a rule. It
 	// is in no row.
 	UnlabelledCPU time.Duration `json:"unlabelledCpuNs"`
-	// Query selects the CPU time of all, where nothing narrows the spans.
-	Query string `json:"query"`
 	// Selected is set if the sums are of the spans that meet the request's conditions.
 	Selected bool `json:"selected,omitempty"`
 	// Inclusive is set if spans have spans below them with CPU time of their own.
 	Inclusive bool `json:"inclusive,omitempty"`
-	// Fixed is set if nothing changes, Ranged if the source cannot be searched as a whole.
+	// Fixed is set if nothing changes.
 	Fixed  bool    `json:"fixed,omitempty"`
-	Ranged bool    `json:"ranged,omitempty"`
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
 }
@@ -113,17 +110,13 @@ type NameOrder struct {
 // held. If q has conditions, the sums are of the spans with a record that meet them.
 func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
 	held := r.services()
-	t := &NameTable{Generation: r.generation(), Fixed: r.fixed(), Ranged: r.ranged(), Service: q.Service, Status: r.status}
+	t := &NameTable{Generation: r.generation(), Fixed: r.fixed(), Service: q.Service, Status: r.status}
 	if held.several() {
 		t.Services = held
 	}
-	all := flameql.Query{Type: r.cpuType()}
-	if q.Service != "" {
-		all = held.query(q.Service).OfType(r.cpuType())
-	} else if len(held) > 0 {
+	if q.Service == "" && len(held) > 0 {
 		t.Service = held[0]
 	}
-	t.Query = all.String()
 	var spreads []sums.NameSpread
 	if r.records() {
 		of := q

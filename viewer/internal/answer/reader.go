@@ -218,12 +218,6 @@ func (r *Reader) cpuType() flameql.Type {
 	return flameql.CPU
 }
 
-// CPUTime returns the query for CPU time as the source has it.
-func (r *Reader) CPUTime(q Query) Query {
-	q.Query = q.OfType(r.cpuType())
-	return q
-}
-
 // services returns the services that there are profiles of.
 func (r *Reader) services() services {
 	if r.held == nil {

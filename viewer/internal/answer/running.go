@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 )
@@ -64,7 +65,7 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	if more := len(a.Roots) - maxRoots; more > 0 {
 		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
 	}
-	q := r.CPUTime(Query{})
+	q := flameql.Query{Type: r.cpuType()}
 	for i := range a.Roots {
 		root := &a.Roots[i]
 		root.Query = q.WithEqual(labelkey.ProfileID, root.ProfileID).String()

@@ -46,9 +46,9 @@ type SpanList struct {
 	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
-	// Work selects the CPU time that the conditions are about, over time; it is left out
-	// where that is the process's. WorkNote names the conditions that it leaves out.
-	Work     string `json:"work,omitempty"`
+	// Work selects the CPU time that the conditions are about, over time. WorkNote names the
+	// conditions that it leaves out.
+	Work     string `json:"work"`
 	WorkNote string `json:"workNote,omitempty"`
 	// Fixed is set if the source receives nothing while it is read: polling is useless.
 	Fixed bool `json:"fixed,omitempty"`
@@ -134,8 +134,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 // MaxGroups bounds the list of names: a program may put ids into names.
 const MaxGroups = 500
 
-// listedWork returns the query for the work that a list of spans is about, "" for all work of the
-// process. The note names that no query of samples has the other conditions.
+// listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	q := flameql.Query{Type: r.cpuType()}
 	if asked.Service != "" {
@@ -156,9 +155,6 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	}
 	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.MaxDuration > 0 || asked.Below != "" {
 		note = "without the other conditions"
-	}
-	if len(q.Matchers) == 0 {
-		return "", note
 	}
 	return q.String(), note
 }

@@ -112,16 +112,13 @@ type Log struct {
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
-	// Ranged is set if the source cannot be searched as a whole: Kinds have service, version and
-	// kind only.
-	Ranged bool `json:"ranged,omitempty"`
 	// Note is a remark about the source.
 	Note string `json:"note,omitempty"`
 }
 
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
-	l := &Log{Status: r.status, Stats: r.stats, Kinds: sums.ByKind(r.allWindows()), Fixed: r.fixed(), Ranged: r.ranged()}
+	l := &Log{Status: r.status, Stats: r.stats, Kinds: sums.ByKind(r.allWindows()), Fixed: r.fixed()}
 	l.Note = r.notes()
 	return answered(r, l)
 }

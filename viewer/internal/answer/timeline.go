@@ -31,8 +31,8 @@ type Timeline struct {
 	Names []string `json:"names"`
 	// Buckets are the windows; of very many, neighbours are merged.
 	Buckets []sums.Bucket `json:"buckets"`
-	// Presets are comparisons that people ask for often.
-	Presets []Preset `json:"presets,omitempty"`
+	// Versions compares the newest version with the one before, nil if there is none.
+	Versions *Versions `json:"versions,omitempty"`
 	// Note is a remark about the time line.
 	Note string `json:"note,omitempty"`
 }
@@ -56,7 +56,7 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Momentary: held.Momentary,
 		Names:     line.Names,
 		Buckets:   line.Buckets,
-		Presets:   r.presets(q),
+		Versions:  r.versions(q),
 	}
 	t.Note = r.notes()
 	return answered(r, t)
@@ -67,24 +67,16 @@ func (q Query) ofVersion(service, version string) string {
 	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
 }
 
-// Preset is a comparison that is offered beside a time line.
-type Preset struct {
-	// Name is version.
-	Name  string `json:"name"`
+// Versions is a comparison that is offered beside a time line. Left and Right are queries.
+type Versions struct {
 	Title string `json:"title"`
-	// Left is the baseline of Right.
-	Left  PresetSide `json:"left"`
-	Right PresetSide `json:"right"`
+	Left  string `json:"left"`
+	Right string `json:"right"`
 }
 
-// PresetSide is one side of a comparison.
-type PresetSide struct {
-	Query string `json:"query"`
-}
-
-// presets compares the newest version of the service with the newest window and the version
+// versions compares the newest version of the service with the newest window and the version
 // before it. There is none if the source cannot be searched as a whole, or has one version.
-func (r *Reader) presets(q Query) []Preset {
+func (r *Reader) versions(q Query) *Versions {
 	if r.ranged() || r.err != nil {
 		return nil
 	}
@@ -103,10 +95,9 @@ func (r *Reader) presets(q Query) []Preset {
 		return nil
 	}
 	left, right := slices.MaxFunc(windows, byEnd).ServiceVersion, newest.ServiceVersion
-	return []Preset{{
-		Name:  "version",
+	return &Versions{
 		Title: fmt.Sprintf("Version %s against %s", cmp.Or(right, "(none)"), cmp.Or(left, "(none)")),
-		Left:  PresetSide{q.ofVersion(newest.Service, left)},
-		Right: PresetSide{q.ofVersion(newest.Service, right)},
-	}}
+		Left:  q.ofVersion(newest.Service, left),
+		Right: q.ofVersion(newest.Service, right),
+	}
 }

@@ -36,7 +36,7 @@ export const isHeap = (a) => /^(alloc|inuse)_/.test(a.sampleType);
 // spanTitle names a span. Work without a span is named by its profile id.
 export const spanTitle = (s) => s.name || (s.manual || s.summaryMissing ? s.profileId : '(unnamed)');
 
-export const count = (n, one, many) => `${n.toLocaleString('en')} ${n === 1 ? one : many ?? `${one}s`}`;
+export const count = (n, one) => `${n.toLocaleString('en')} ${n === 1 ? one : `${one}s`}`;
 
 export function ago(from, now) {
   const s = Math.max(0, Math.round((now - from) / 1000));

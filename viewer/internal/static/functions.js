@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { get, isFrozen, link, pageParams, remember, rememberTyped } from './api.js';
-import { bar, button, copyButton, h } from './dom.js';
+import { bar, button, copyButton, h, swatch } from './dom.js';
 import { Flame } from './flame.js';
-import { count, mark, percent, sentence, shortName, value } from './format.js';
+import { TYPES, count, mark, packageColour, percent, sentence, shortName, typeColour, value } from './format.js';
 
 const ROWS = 50;
 const LINES = 3; // in a row of the table
@@ -119,4 +119,19 @@ export function executablesView(data) {
       h('td', { class: 'fn' }, x.file || h('i', null, 'unknown')),
       h('td', { class: 'code build' }, x.buildId || '\u2013', x.buildId && copyButton('Copy', () => x.buildId, { class: 'tiny', 'aria-label': 'Copy build id' })),
       ...[x.self, x.total].flatMap((v) => cells(v, data)))))));
+}
+
+const SHOWN = 8; // packages in the legend
+
+// colourLegend names the colours of a graph: types of frames of a host, else the biggest packages.
+export function colourLegend(data, flame) {
+  const share = (self) => h('span', { class: 'muted' }, percent(self / (data.total || 1)));
+  const all = data.frameTypes ? [] : flame.graph.packages();
+  const parts = data.frameTypes?.map(({ type, self }) => [mark({ type }) + TYPES[type].title, self, TYPES[type].mark, `Mark the frames of this type, or search for ${TYPES[type].mark}`, (dark) => typeColour(type, dark)])
+    ?? all.slice(0, SHOWN).filter(([name]) => name).map(([name, self]) => [name, self, `${name}.`, `Mark the functions of ${name}`, (dark) => packageColour(name, dark)]);
+  const others = all.length - parts.length;
+  const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
+  return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
+    parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
+    others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} `, share(rest)));
 }

@@ -13,7 +13,7 @@ export function names() {
   let room = STEP;
   let last = null;
   const more = button('', () => { room += 20 * STEP; update(...last); }, { class: 'cutoff', hidden: true });
-  const table = h('a', { class: 'all' }, 'Table with waits and p95');
+  const table = h('a', null, 'Table with waits and p95');
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
     h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), table, list, more);
   // update shows the names with a text.
@@ -56,7 +56,6 @@ const SHOWN = 8; // values of an attribute
 export function byAttribute(choose) {
   let left = null; // the value to compare with
   let data = null;
-  let wanted = '';
   const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
   const list = h('ul', { class: 'names' });
   const note = h('p', { class: 'note', hidden: true });
@@ -73,12 +72,11 @@ export function byAttribute(choose) {
         ...(chosen && !keys.some((k) => k.key === chosen) ? [h('option', { value: chosen, selected: true }, chosen)] : []),
         ...keys.map((k) => h('option', { value: k.key, selected: k.key === chosen }, `${k.key} (${k.spans.toLocaleString('en')})`)));
     }
-    const values = (data.by?.values ?? []).filter((v) => v.value.toLowerCase().includes(wanted));
+    const values = data.by?.values ?? [];
     const most = Math.max(1, ...values.map((v) => v.cpuNs));
     const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
     refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
-      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : []),
-      ...(data.by && !values.length && (wanted || !data.by.note) ? [h('li', { class: 'muted', 'data-key': 'none' }, 'No span that is held has a value like that.')] : [])]);
+      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : [])]);
   }
 
   function pick(v) {
@@ -98,11 +96,10 @@ export function byAttribute(choose) {
 
   return {
     element,
-    update(answer, filter) {
+    update(answer) {
       // Sums that are asked for anew are shown.
       if (answer.by && answer.by.key !== data?.by?.key) element.open = true;
       data = answer;
-      wanted = filter;
       render();
     },
   };
@@ -195,12 +192,11 @@ function nameRow(n, many, kept, data) {
   // A label that other names share selects their work too, and conditions on spans are not
   // in its query: link to the list of the spans instead.
   const graph = n.query && !(n.labelNames > 1) && (!data.selected || Object.keys(kept).every((k) => ['from', 'until', 'name', 'service'].includes(k)));
-  const range = Object.fromEntries(['from', 'until'].filter((k) => kept[k]).map((k) => [k, kept[k]]));
   const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
     key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
   const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
   return h('tr', { title: measured, 'data-key': JSON.stringify([n.service, n.name]) },
-    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
+    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
       many && h('span', { class: 'muted service' }, n.service)),
     ...cells);
 }

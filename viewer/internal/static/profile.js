@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, fixed, get, go, here, isFrozen, link, pageParams, range, times } from './api.js';
-import { button, copyButton, copyLink, follow, h, linkButton, morph, swatch } from './dom.js';
+import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
 import { Flame } from './flame.js';
-import { TYPES, capital, count, duration, isHeap, mark, packageColour, percent, sentence, time, typeColour, wall } from './format.js';
-import { callersView, executablesView, functionsView } from './functions.js';
+import { capital, count, duration, isHeap, percent, sentence, time, wall } from './format.js';
+import { callersView, colourLegend, executablesView, functionsView } from './functions.js';
 import { Graph } from './graph.js';
-import { detailsView, heading, waits } from './span.js';
+import { detailsView, heading } from './span.js';
 import { arrival, flushButton } from './status.js';
 import { strip } from './strip.js';
 import { exactView, traceList } from './trace.js';
@@ -40,7 +40,6 @@ function head(data, refresh) {
   document.title = `${data.title} \u00b7 spanprof`;
   const children = [
     heading(data),
-    waits(data),
     data.spanName && !isFrozen && tail({ name: data.spanName, service: data.spanService ?? '', ...range() }),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
   ];
@@ -55,7 +54,7 @@ function head(data, refresh) {
 
 // tail is why the slow spans of a name are slow. It takes three queries for each of some 30 spans.
 function tail(of) {
-  const element = h('div', { class: 'tail' });
+  const element = h('div');
   get(link('about', of)).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
     const rows = [
       ...differences.map((d) => [`${d.ns < 0 ? '\u2212' : '+'}${duration(Math.abs(d.ns))} \u00b1 ${duration(d.errorNs)}`, d.part]),
@@ -109,7 +108,7 @@ function panel(data) {
   const body = h('div', { class: 'panel', role: 'tabpanel' });
   const views = VIEWS.filter(([key]) => key !== 'time' || hasExact(data));
   const tabs = views.map(([key, text]) => h('button', { type: 'button', role: 'tab', 'data-tab': key, onclick: () => choose(key) }, text));
-  const row = h('div', { class: 'tabs views', role: 'tablist', 'aria-label': 'View' }, tabs);
+  const row = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'View' }, tabs);
   const offer = () => { tabs.find((tab) => tab.dataset.tab === 'trace').hidden = !traceList(data); };
   const show = () => {
     const params = pageParams();
@@ -154,7 +153,7 @@ function panel(data) {
     let chips = legend();
     return {
       elements: [flame.element, chips,
-        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', h('span', { class: 'handling' }, 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.'))],
+        h('p', { class: 'muted legend' }, `Width is ${width(data)}, colour is the ${data.frameTypes ? 'type of the frame' : 'package'}, `, h('i', null, 'italics'), ' were inlined. ', 'Click a frame to zoom, click it again to go back; ', h('kbd', null, 'c'), ' shows its callers and callees.')],
       update() {
         flame.update(graph);
         const fresh = legend();
@@ -185,21 +184,6 @@ function width(data) {
   if (!isHeap(data)) return data.measure;
   const until = time(new Date(data.until));
   return data.sampleType.startsWith('inuse') ? `the ${data.measure} at ${until}` : `${data.measure} up to ${until}`;
-}
-
-const SHOWN = 8; // packages in the legend
-
-// colourLegend names the colours of a graph: types of frames of a host, else the biggest packages.
-function colourLegend(data, flame) {
-  const share = (self) => h('span', { class: 'muted' }, percent(self / (data.total || 1)));
-  const all = flame.graph.packages();
-  const parts = data.frameTypes?.map(({ type, self }) => [mark({ type }) + TYPES[type].title, self, TYPES[type].mark, `Mark the frames of this type, or search for ${TYPES[type].mark}`, (dark) => typeColour(type, dark)])
-    ?? all.slice(0, SHOWN).filter(([name]) => name).map(([name, self]) => [name, self, `${name}.`, `Mark the functions of ${name}`, (dark) => packageColour(name, dark)]);
-  const others = data.frameTypes ? 0 : all.length - parts.length;
-  const rest = all.reduce((sum, [, self]) => sum + self, 0) - parts.reduce((sum, [, self]) => sum + self, 0);
-  return h('div', { class: data.frameTypes ? 'chips types' : 'chips', 'aria-label': data.frameTypes ? 'Types of frames by what they take themselves' : 'Packages by what they take themselves' },
-    parts.map(([text, self, search, title, colour]) => button([swatch(colour), text, share(self)], () => flame.find(flame.search.value === search ? '' : search), { class: 'chip', title })),
-    others > 0 && h('span', { class: 'muted' }, `${count(others, 'other package')} `, share(rest)));
 }
 
 // FEW samples have no exact shares: with 20, the error of a half is about 11 points.

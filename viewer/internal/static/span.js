@@ -11,7 +11,7 @@ import { nested } from './trace.js';
 export function heading(data) {
   return data.span ? spanHeading(data) : h('header', { class: 'head' },
     h('h1', null, h('span', { class: 'clamp', title: data.title }, data.title)),
-    tiles([[capital(data.measure), value(data.total, data.unit)],
+    tiles([[capital(data.measure), value(data.total, data.unit) + (data.errorNs ? ` \u00b1 ${duration(data.errorNs)}` : '')],
       [isHeap(data) ? 'Allocation sites' : 'Samples', data.samples.toLocaleString('en')],
       data.profileIds > 0 && ['Profile ids', data.profileIds.toLocaleString('en')],
       data.profileIds > 0 && data.query.includes('span_name=') && ['Per profile id', value(data.total / data.profileIds, data.unit)],
@@ -48,7 +48,7 @@ function spanHeading(data) {
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
 
 function stateSpot(state) {
-  const i = h('i', { class: colourOf(state) ? null : 'blank' });
+  const i = h('i');
   if (colourOf(state)) i.style.background = colourOf(state);
   return i;
 }
@@ -74,14 +74,6 @@ function answerBar({ answer, span, query }) {
     stateBar(answer.states, whole, answer.query && answer.query !== query && h('a', { href: link('', { query: answer.query }) }, 'where it waited')),
     answer.sampled && h('p', { class: 'muted' }, 'Sampled: ', answer.sampled.map((s) => `${s.state} ${amount(s, whole)}`).join(', ')),
     answer.note && h('p', { class: 'muted' }, sentence(answer.note)));
-}
-
-// waits has the classes of the wall time of more than one span.
-export function waits(data) {
-  if (!data.waits?.length || data.answer) return null;
-  return h('p', { class: 'muted' },
-    data.errorNs > 0 && `${capital(data.measure)} ${duration(data.total)} \u00b1 ${duration(data.errorNs)}. `,
-    data.waits.map((w) => `${w.class} ${amount(w, data.total)}`).join(', '));
 }
 
 // detailsView has the ids of a span, its attributes, and the query.
@@ -144,13 +136,13 @@ export function spanRow(s, { many, ranged, toggle, attributes, now, most }) {
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.earlier && earlierTag(),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
-      s.afterEnd && h('span', { class: 'tag after-end', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
+      s.afterEnd && h('span', { class: 'tag', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
       many && h('span', { class: 'muted service' }, s.service));
   if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
   return h('tr', { class: s.depth > 0 && 'below' },
     h('td', null, what, s.status && h('div', { class: 'attributes failed', title: s.status }, s.status), attributeLine(s, attributes)),
     s.running ? h('td', { class: 'when' }, 'running')
-      : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', { class: 'since' }, ago(ended(s), now)), h('span', { class: 'muted clock' }, time(ended(s)))),
+      : h('td', { class: 'when', title: ended(s).toISOString() }, h('span', null, ago(ended(s), now)), h('span', { class: 'muted clock' }, time(ended(s)))),
     h('td', { class: 'bars' }, bar((wall(s) ?? 0) / most, 'wall'), bar((s.below > 0 ? s.cpuInclusiveNs : s.cpuNs) / most, 'cpu')),
     h('td', { class: 'num', 'data-label': 'wall' }, wall(s) == null ? '\u2013' : duration(wall(s))),
     h('td', { class: 'num', 'data-label': 'CPU', title: whole ? `of itself ${duration(s.cpuNs)}` : inclusive && `with its children ${inclusive}` },

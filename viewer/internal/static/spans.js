@@ -70,7 +70,7 @@ export function spansView(reload) {
   const aside = names();
   const sums = byAttribute((key) => set('by', key));
   const folded = unfolding(() => render());
-  const line = strip('');
+  const line = strip();
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
@@ -126,7 +126,7 @@ export function spansView(reload) {
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty(data, ['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param))));
     conditionChips(conditions, reload);
     aside.update(data, param('filter').toLowerCase());
-    sums.update(data, '');
+    sums.update(data);
     // The first page of a host's viewer lists its programs.
     whole.hidden = data.process.length === 0 || Boolean(data.status?.host);
     table.classList.toggle('timeless', spans.length > 0 && spans.every((s) => !s.running && wall(s) == null));
@@ -162,7 +162,7 @@ export function spansView(reload) {
       const about = JSON.stringify([data.stats.windowsReceived, data.work, data.workNote]);
       if (about === windows) return;
       windows = about;
-      line.load(data.ranged, data.work ?? '', data.workNote).catch(() => { if (windows === about) windows = ''; });
+      line.load(data.ranged, data.work, data.workNote).catch(() => { if (windows === about) windows = ''; });
     },
   };
 }

@@ -60,7 +60,7 @@ export function arrival() {
 }
 
 // earlierTag marks what an earlier process has left in a directory.
-export const earlierTag = () => h('span', { class: 'tag earlier', title: 'of an earlier process, from its files' }, 'earlier process');
+export const earlierTag = () => h('span', { class: 'tag', title: 'of an earlier process, from its files' }, 'earlier process');
 
 function tick() {
   for (const el of document.querySelectorAll('[data-left]')) write(el);

@@ -1,9 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { comparison, get, link, range, times as sideTimes } from './api.js';
+import { comparison, get, link, range } from './api.js';
 import { button, follow, followSize, h, linkButton, placeTip, refill, swatch } from './dom.js';
-import { capital, clock, duration, sentence, stripColour, theme, value } from './format.js';
+import { capital, clock, duration, stripColour, theme, value } from './format.js';
 
 const HEIGHT = 64;
 // AXIS is the room for times below the bars.
@@ -16,10 +16,10 @@ export function strip(query) {
   const legend = h('div', { class: 'chips' });
   const chosen = h('div', { class: 'chosen', role: 'status', hidden: true });
   const tip = h('div', { class: 'tip', hidden: true });
-  const presets = h('div', { class: 'versions', hidden: true });
+  const versions = h('div', { class: 'versions', hidden: true });
   const note = h('span', { class: 'muted', hidden: true });
   const title = h('h2');
-  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, presets);
+  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, versions);
   let data = null;
   let selection = null; // [first bucket, last bucket]
   let anchor = null;
@@ -163,12 +163,12 @@ export function strip(query) {
       h('span', { class: 'chip', title: name }, swatch((dark) => stripColour(i, dark)), h('span', { class: 'cut' }, name))));
   }
 
-  function showPresets() {
-    presets.hidden = !data.presets?.length;
+  function showVersions() {
+    versions.hidden = !data.versions;
+    if (versions.hidden) return;
+    const { title, left, right } = data.versions;
     // A link that has the focus stays.
-    refill(presets, [h('span', { 'data-key': 'compare' }, 'Compare:'), ...(data.presets ?? []).flatMap((p) => [
-      p.left ? linkButton(p.title, comparison(p.left.query, sideTimes(p.left), p.right.query, sideTimes(p.right)), { 'data-preset': p.name, 'data-key': p.name }) : h('span', { class: 'muted', 'data-preset': p.name, 'data-key': `no ${p.name}` }, `${p.title}:`),
-      p.note && h('span', { class: 'muted', 'data-key': `note ${p.name}` }, p.left ? `(${p.note})` : sentence(p.note))].filter(Boolean))]);
+    refill(versions, [h('span', { 'data-key': 'compare' }, 'Compare:'), linkButton(title, comparison(left, {}, right, {}), { 'data-key': 'versions' })]);
   }
 
   // load fetches the time line of the page's work. It fails if the server does not answer, and while
@@ -179,7 +179,7 @@ export function strip(query) {
     let answer;
     try {
       // The whole time line, with the range of the page marked. A ranged source has only its range.
-      answer = await get(link('timeline', { ...(query && { query }), ...(ranged && range()), format: 'json' }));
+      answer = await get(link('timeline', { query, ...(ranged && range()), format: 'json' }));
     } catch (err) {
       if (mine !== turn) return;
       if (!err.refused) throw err;
@@ -192,12 +192,12 @@ export function strip(query) {
     note.hidden = !aside;
     note.textContent = `(${aside})`;
     const shown = data.buckets.length > 1;
-    element.hidden = !shown && !data.presets?.length;
+    element.hidden = !shown && !data.versions;
     canvas.hidden = !shown;
     if (element.hidden) return;
     title.textContent = `${capital(data.measure)} over time`;
     key();
-    showPresets();
+    showVersions();
     paint();
   }
   return { element, load };

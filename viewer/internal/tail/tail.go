@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// Span is a span of the name.
+// Span is a span of the name. Only spans of a side need Parts and Attributes.
 type Span struct {
 	ID         string
 	Duration   time.Duration
@@ -37,9 +37,9 @@ const (
 	share = 0.1
 )
 
-// Sides chooses the slow spans, above the 95th percentile, and the median ones, from the 40th
+// sides chooses the slow spans, above the 95th percentile, and the median ones, from the 40th
 // to the 60th. Each has at most 16 spans; there is none if the name has too few spans.
-func Sides(spans []Span) (slow, median []Span) {
+func sides(spans []Span) (slow, median []Span) {
 	spans = slices.Clone(spans)
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(cmp.Compare(a.Duration, b.Duration), strings.Compare(a.ID, b.ID)) })
 	n := len(spans)
@@ -74,14 +74,18 @@ type Result struct {
 	Sentence    string       `json:"sentence"`
 	Slow        int          `json:"slow"` // spans
 	Median      int          `json:"median"`
-	SlowNs      int64        `json:"slowNs"` // mean duration
-	MedianNs    int64        `json:"medianNs"`
 	Differences []Difference `json:"differences"` // the largest first
 	Values      []Value      `json:"values"`
 }
 
-// Compare compares the sides. The sentence names at most three parts and one value.
-func Compare(slow, median []Span) *Result {
+// Compare compares the slow spans with the median ones. If there is a tail, it calls fill for each
+// span of a side. The sentence names at most three parts and one value.
+func Compare(spans []Span, fill func(*Span)) *Result {
+	slow, median := sides(spans)
+	return compare(slow, median, fill)
+}
+
+func compare(slow, median []Span, fill func(*Span)) *Result {
 	r := &Result{Slow: len(slow), Median: len(median), Differences: []Difference{}, Values: []Value{}}
 	if len(slow) < least || len(median) < least {
 		r.Sentence = "Too few spans to compare slow ones with median ones."
@@ -90,14 +94,18 @@ func Compare(slow, median []Span) *Result {
 	duration := func(s Span) float64 { return float64(s.Duration) }
 	a, _ := mean(slow, duration)
 	b, _ := mean(median, duration)
-	r.SlowNs, r.MedianNs = int64(a), int64(b)
 	if a < slower*b {
 		r.Sentence = fmt.Sprintf("No tail: the slow spans take %s, the median ones %s.", nanoseconds(a), nanoseconds(b))
 		return r
 	}
+	for _, side := range [][]Span{slow, median} {
+		for i := range side {
+			fill(&side[i])
+		}
+	}
 	r.parts(slow, median, share*(a-b))
 	r.values(slow, median)
-	r.Sentence = r.sentence()
+	r.Sentence = fmt.Sprintf("Slow spans take %s, median ones %s", nanoseconds(a), nanoseconds(b)) + r.reasons()
 	return r
 }
 
@@ -148,18 +156,17 @@ func (r *Result) values(slow, median []Span) {
 	})
 }
 
-func (r *Result) sentence() string {
-	text := fmt.Sprintf("Slow spans take %s, median ones %s", nanoseconds(float64(r.SlowNs)), nanoseconds(float64(r.MedianNs)))
+// reasons is the end of the sentence.
+func (r *Result) reasons() string {
+	text := "; no part of the time explains it beyond chance"
 	var parts []string
 	for _, d := range r.Differences[:min(3, len(r.Differences))] {
 		if d.Ns > 0 {
 			parts = append(parts, fmt.Sprintf("+%s %s", nanoseconds(float64(d.Ns)), termtext.Clip(d.Part, termtext.MaxQuoted)))
 		}
 	}
-	if len(parts) == 0 {
-		text += "; no part of the time explains it beyond chance"
-	} else {
-		text += ": " + strings.Join(parts, ", ")
+	if len(parts) > 0 {
+		text = ": " + strings.Join(parts, ", ")
 	}
 	if len(r.Values) > 0 {
 		v := r.Values[0]
