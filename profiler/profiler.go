@@ -46,6 +46,7 @@ type Profiler struct {
 	stop    chan struct{}      // closed by Shutdown
 	done    chan struct{}      // closed when the loop has ended
 	once    sync.Once          // Shutdown
+	shut    chan struct{}      // closed when Shutdown is over
 
 	// Only the loop uses these, and New before it.
 	streams  []*stream // one for each kind, CPU last
@@ -90,6 +91,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		calls:      make(chan func()),
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
+		shut:       make(chan struct{}),
 		cpu:        newCPU(c.resource),
 		wall:       newWallClock(c.resource, c.wallBudget),
 	}
@@ -169,14 +171,20 @@ func (p *Profiler) Flush(ctx context.Context) error {
 // returned from the last reports.
 //
 // It ends the calls of Profile that share its windows. So shut the Profiler down before an
-// http.Server with handlers that call Profile. Calls after the first do nothing and return
-// nil.
-func (p *Profiler) Shutdown(ctx context.Context) (err error) {
-	p.once.Do(func() { err = p.shutdown(ctx) })
-	return err
-}
-
-func (p *Profiler) shutdown(ctx context.Context) error {
+// http.Server with handlers that call Profile. Later calls wait for the first, and return nil
+// or the error of ctx.
+func (p *Profiler) Shutdown(ctx context.Context) error {
+	first := false
+	p.once.Do(func() { first = true })
+	if !first {
+		select {
+		case <-p.shut:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer close(p.shut)
 	var errs []error
 	if !p.disabled {
 		p.unclosed.Store(int64(len(p.config.kinds)))
