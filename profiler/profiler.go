@@ -56,7 +56,6 @@ type Profiler struct {
 	due      time.Time // the end of the open windows
 	windows  uint64
 	skipped  uint64
-	loops    bool // the loop runs
 	closing  bool // Shutdown was called
 }
 
@@ -106,7 +105,6 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		close(p.done)
 		return p, nil
 	}
-	p.loops = true
 	opened := make(chan struct{})
 	go p.loop(opened)
 	timer := time.NewTimer(stopGrace)

@@ -70,7 +70,7 @@ func (p *Profiler) Status() Status {
 // step.
 func (p *Profiler) publish() {
 	s := &Status{
-		Running:        p.loops && !p.closing,
+		Running:        !p.disabled && !p.closing,
 		Disabled:       p.disabled,
 		Kinds:          p.config.kinds,
 		Windows:        p.windows,
