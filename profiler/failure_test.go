@@ -162,7 +162,7 @@ func TestCallsAfterShutdown(t *testing.T) {
 			want error
 		}{
 			{"Shutdown", func(ctx context.Context) error { return p.Shutdown(context.WithoutCancel(ctx)) }, nil},
-			{"Flush", p.Flush, profiler.ErrShutdown},
+			{"Flush", p.Flush, exporter.ErrShutdown},
 			{"Profile", func(ctx context.Context) error {
 				return p.Profile(ctx, new(bytes.Buffer), exporter.KindWall, time.Second)
 			}, profiler.ErrNotMeasured},
@@ -204,7 +204,7 @@ func TestCallsAtOnce(t *testing.T) {
 				} {
 					wg.Go(func() {
 						err := call()
-						known := []error{nil, profiler.ErrShutdown, profiler.ErrNotMeasured}
+						known := []error{nil, exporter.ErrShutdown, profiler.ErrNotMeasured}
 						if !slices.ContainsFunc(known, func(want error) bool { return errors.Is(err, want) }) {
 							t.Error(err)
 						}

@@ -174,7 +174,7 @@ func newConfig(opts []Option) (config, error) {
 	for _, k := range c.kinds {
 		switch {
 		case !slices.Contains(known, k):
-			return config{}, fmt.Errorf("%w: %q: use some of %q", ErrUnknownKind, k, known)
+			return config{}, fmt.Errorf("profiler: unknown kind %q: use some of %q", k, known)
 		case !slices.Contains(kinds, k):
 			kinds = append(kinds, k)
 		}

@@ -19,9 +19,6 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// ErrShutdown is returned by Flush after Shutdown.
-var ErrShutdown = errors.New("profiler: already shut down")
-
 // stopGrace bounds the wait of New for the first windows to open. It also bounds the wait of
 // Shutdown for the last to close if its context leaves less. That takes a few milliseconds,
 // and up to a second if 64 goroutines want two cores. It has no bound while another
@@ -117,7 +114,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 }
 
 // Flush closes the open windows now, opens the next, and returns when every exporter has the
-// profiles. It returns ctx's error if it ends first, ErrShutdown, and the errors of the
+// profiles. It returns ctx's error if it ends first, exporter.ErrShutdown, and the errors of the
 // exporters: of a ForceFlush, and that profiles were lost since the last Flush, with the
 // reason. The loss goes to otel.Handle too, when it happens, and is counted in Status. The
 // error handler may call Flush and Shutdown; an exporter may not.
@@ -127,7 +124,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case <-p.stop:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	default:
 	}
 	if p.disabled {
@@ -137,14 +134,14 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case p.flushes <- rotated:
 	case <-p.done:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case <-rotated:
 	case <-p.done:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -152,7 +149,7 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case <-p.stop:
 		if err != nil {
-			return ErrShutdown
+			return exporter.ErrShutdown
 		}
 	default:
 	}
