@@ -137,9 +137,13 @@ func (r *cpuRun) running() bool {
 	}
 }
 
-// stop ends the run if it is still on. An attempt to start a profile comes first. It waits for a
-// stop that is under way, and fails only if a profile is running. That is ours if our run is on.
+// stop ends the run, which may be nil, if it is still on. An attempt to start a profile comes
+// first. It waits for a stop that is under way, and fails only if a profile is running. That is
+// ours if our run is on.
 func (r *cpuRun) stop() {
+	if r == nil {
+		return
+	}
 	r.checks.Wait() // or the attempt of confirm would start a profile
 	for r.running() {
 		if probe := openRun(nil); probe != nil {
@@ -315,7 +319,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 			piece, err := c.adopt(r)
 			if piece != nil { // of the run before; the new one has just begun
 				c.open, c.state = nil, stateStopped
-				r.abandon()
+				r.stop()
 				return piece, err
 			}
 		case <-time.After(c.patience):
@@ -331,7 +335,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 		c.try(func() *cpuRun { r.stop(); return nil })
 	}
 	if c.pending != nil {
-		go func(pending <-chan *cpuRun) { (<-pending).abandon() }(c.pending)
+		go func(pending <-chan *cpuRun) { (<-pending).stop() }(c.pending)
 		c.pending = nil
 		if r == nil {
 			return nil, err
@@ -342,13 +346,6 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	}
 	piece, missing := c.export(r)
 	return piece, errors.Join(err, missing)
-}
-
-// abandon ends a run that was opened too late; nil if none was.
-func (r *cpuRun) abandon() {
-	if r != nil {
-		r.stop()
-	}
 }
 
 // lost returns a channel that is closed when something else has stopped the open run; nil if
