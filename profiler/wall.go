@@ -89,11 +89,4 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 	}, p), err
 }
 
-func (w *wallClock) status() WallStatus {
-	s := w.sampler.Stats()
-	return WallStatus{
-		Rate: s.Rate, Share: s.Share, Interval: s.Interval, CPU: s.CPU, Source: s.Source,
-		Rounds: s.Rounds, RoundsSkipped: s.Skipped, Unwatched: s.Unwatched,
-		Samples: s.Samples, SamplesDropped: s.Dropped,
-	}
-}
+func (w *wallClock) status() WallStatus { return WallStatus(w.sampler.Stats()) }
