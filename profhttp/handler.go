@@ -119,8 +119,6 @@ func timed(p *profiler.Profiler, k exporter.Kind, name string) http.HandlerFunc 
 		switch {
 		case err == nil:
 			answer(w, name, b.Bytes())
-		case r.Context().Err() != nil:
-			failContext(w, r.Context().Err())
 		case errors.Is(err, profiler.ErrNotMeasured):
 			fail(w, http.StatusNotFound, err.Error()+"\nname \""+string(k)+"\" in profiler.WithKinds")
 		default:
@@ -140,14 +138,10 @@ func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
 
 // sleep returns ctx's error if it ends before d is over.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	over, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err()
 }
 
 // delta returns a handler of the events since its last answer. One of godeltaprof's profilers
@@ -168,7 +162,7 @@ func delta(name string, deltas interface{ Profile(w io.Writer) error }) http.Han
 			runtime.GC()
 		}
 		if err := r.Context().Err(); err != nil {
-			failContext(w, err)
+			fail(w, http.StatusInternalServerError, err.Error())
 			return
 		}
 		var b bytes.Buffer
