@@ -12,9 +12,6 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := p.Start(); err != nil {
-//		return err
-//	}
 //	defer func() {
 //		// Not the context of a signal, which has ended by then.
 //		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
