@@ -132,12 +132,9 @@ func (p *Profiling) Handler() http.Handler {
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
 
-// Profiler returns the running profiler. Use it to take a
+// Profiler returns the running profiler. Its Status has what was lost, and its Profile takes a
 // profile of your own. Package profhttp makes a handler of it. Shutdown shuts it down.
 func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
-
-// Status returns what the profiler is doing and what it lost.
-func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
 // AddCounters shows further numbers on the page, such as the counters of a receiver of
 // an eBPF agent's samples. Each request for the page's data calls more, several requests

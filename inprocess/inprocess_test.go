@@ -194,7 +194,7 @@ func TestOptIn(t *testing.T) {
 		if _, err := os.Stat(directory); (err == nil) != enabled {
 			t.Errorf("enabled %t: directory: %v", enabled, err)
 		}
-		s, kept := p.Status(), p.Store().Stats().SpansEnded
+		s, kept := p.Profiler().Status(), p.Store().Stats().SpansEnded
 		if s.Running != enabled || s.Disabled == enabled || (kept == 1) != enabled {
 			t.Errorf("enabled %t: %d spans, status %+v", enabled, kept, s)
 		}
