@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/resource"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
@@ -27,23 +25,11 @@ var (
 	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
 )
 
-// States of the CPU profiler, in words for people.
-const (
-	stateDisabled = "disabled by the environment"
-	stateStopped  = "stopped"
-	stateWaiting  = "waiting until another CPU profile of this process has been written"
-	stateOwn      = "profiling"
-	stateDeaf     = "profiling; there are no samples, because something else in this process handles SIGPROF"
-	stateForeign  = "another CPU profile is running in this process; trying again at the end of the window"
-	stateTaken    = "something else in this process has stopped the CPU profile; trying again at the end of the window"
-)
-
 var _ sampler = (*cpu)(nil)
 
 // cpu is the owner of the runtime's CPU profiler. A process has one, and the program may use
 // it too: cpu never ends a profile that is not its own. Only the loop calls its methods.
 type cpu struct {
-	resource *resource.Resource
 	// patience bounds how long a call of runtime/pprof may delay the loop.
 	patience time.Duration
 	read     cpulog.Reader
@@ -57,10 +43,10 @@ type cpu struct {
 	used    time.Duration // CPU time of the process at the last cut
 }
 
-func newCPU(r *resource.Resource) *cpu {
-	c := &cpu{resource: r, patience: 2 * time.Second, read: goruntime.ReadCPUProfile, state: stateStopped}
-	if err := goruntime.Unknown(); err != nil {
-		c.public = publicError(err)
+func newCPU(of config) *cpu {
+	c := &cpu{patience: of.patience, read: goruntime.ReadCPUProfile, state: stateStopped}
+	if of.public != nil {
+		c.public = publicError(of.public)
 	}
 	return c
 }
@@ -278,7 +264,7 @@ const deafAfter = time.Second
 // export returns the samples of a run, and nil if it has ended before.
 func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	if r.log == nil {
-		return marked(c.window(r.start, r.end), r.profile.Bytes())
+		return marked(window(r.start, r.end), r.profile.Bytes())
 	}
 	piece, err := r.log.Cut()
 	r.start = piece.End
@@ -295,11 +281,11 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 			err = errors.Join(err, errDeaf)
 		}
 	}
-	return exporter.NewParsedProfile(c.window(piece.Start, piece.End), piece.Profile, piece.Times...), err
+	return exporter.NewParsedProfile(window(piece.Start, piece.End), piece.Profile, piece.Times...), err
 }
 
-func (c *cpu) window(from, until time.Time) exporter.Window {
-	return exporter.Window{Kind: exporter.KindCPU, Start: from, Duration: max(0, until.Sub(from)), Resource: c.resource}
+func window(from, until time.Time) exporter.Window {
+	return exporter.Window{Kind: exporter.KindCPU, Start: from, Duration: max(0, until.Sub(from))}
 }
 
 // notice counts a stop of the open run by something else, once. The error must be reported.

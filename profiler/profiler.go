@@ -15,7 +15,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
-	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
 )
 
@@ -88,14 +87,8 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
 		shut:       make(chan struct{}),
-		cpu:        newCPU(c.resource),
-		wall:       newWallClock(c.resource, c.wallBudget),
-	}
-	if c.patience > 0 {
-		p.cpu.patience = c.patience
-	}
-	if c.public {
-		p.cpu.public = publicError(goruntime.ErrPublic)
+		cpu:        newCPU(c),
+		wall:       newWallClock(c.wallBudget),
 	}
 	p.publish()
 	if p.disabled {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler/internal/wall"
@@ -53,13 +52,12 @@ var _ sampler = (*wallClock)(nil)
 
 // wallClock makes windows of the samples of package wall.
 type wallClock struct {
-	resource *resource.Resource
-	sampler  *wall.Sampler
-	opened   time.Time // the loop alone uses it
+	sampler *wall.Sampler
+	opened  time.Time // the loop alone uses it
 }
 
-func newWallClock(r *resource.Resource, budget float64) *wallClock {
-	return &wallClock{resource: r, sampler: wall.New(budget)}
+func newWallClock(budget float64) *wallClock {
+	return &wallClock{sampler: wall.New(budget)}
 }
 
 func (w *wallClock) start() error {
@@ -85,7 +83,6 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 		Kind:     exporter.KindWall,
 		Start:    opened,
 		Duration: w.opened.Sub(opened),
-		Resource: w.resource,
 	}, p), err
 }
 
