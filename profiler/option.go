@@ -59,9 +59,9 @@ type config struct {
 // WithWindow sets the length of a window, and so the delay of a profile unless Flush is
 // called. The default is 10 s; New refuses less than 100 ms.
 //
-// A CPU window with samples of 49,152 different stacks and labels ends early, or with a million
-// samples, and the next one continues from there. So memory is bounded and no sample is lost.
-// 128 busy cores take 49,152 in 4 s if each request is a span.
+// A CPU window ends early with samples of 49,152 different stacks and labels, or with a million
+// samples. The next one continues from there. So memory is bounded and no sample is lost. 128
+// busy cores take 49,152 different ones in 4 s if each request is a span.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) { c.window = d })
 }
