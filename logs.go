@@ -72,8 +72,8 @@ func WithoutLogSpanIDs() LogOption {
 // default, profile_id is the span id of the local root.
 //
 // A nil inner is slog's text handler on standard error; a nil pointer is reported too. The
-// result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps the first handler of
-// slog.Default: its first record waits for itself (golang/go#62424).
+// result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps
+// the first handler of slog.Default: its first record waits for itself (golang/go#62424).
 func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
 	if report.IsNil(inner) {
 		if inner != nil {

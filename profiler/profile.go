@@ -25,15 +25,17 @@ var (
 	ErrNotMeasured = errors.New("profiler: kind is not measured")
 )
 
-// Profile writes the profile of a kind in the next d to w, in the pprof format. The runtime allows one CPU profile at a time, so handlers and the
-// program's own code use Profile: it shares the samples of the Profiler's windows. Any number
-// of calls may run at once. The windows lack nothing because of them.
+// Profile writes the profile of a kind in the next d to w, in the pprof format. The runtime
+// allows one CPU profile at a time, so handlers and the program's own code use Profile: it
+// shares the samples of the Profiler's windows. Any number of calls may run at once. The windows
+// lack nothing because of them.
 //
-// A CPU profile has the samples with times in d, to within the time between two samples,
-// 10 ms. The runtime continues to take samples. Only after idle time, when the process has used
-// some CPU time since, it may stop for about 0.1 ms. For wall time, and samples without times (see
-// [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
-// a fifth of d) before d is over, or up to a second after.
+// A CPU profile has the samples with times in d, to within the time between two samples, 10 ms.
+// The runtime continues to take samples. Only after idle time, when the process has used some
+// CPU time since, it may stop for about 0.1 ms. For wall time, and samples without times (see
+// [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins
+// at most a second before the call. It ends at most a second (for d below 5 s: a fifth of d)
+// before d is over, or up to a second after.
 //
 // The profile is shorter, without an error, if the Profiler is shut down meanwhile. So it is if
 // the program takes the CPU profiler away. Its duration is the measured time.
