@@ -84,15 +84,7 @@ func TestLife(t *testing.T) {
 	if !p.Status().Running {
 		t.Error("Running is false after New")
 	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: %v", err)
-	}
-	if err := p.Flush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-		t.Errorf("Flush after Shutdown: %v", err)
-	}
+	shutdown(t, p)
 	if got := len(rec.Profiles()); got != 2 {
 		t.Errorf("%d profiles, want 2: of Flush and of Shutdown", got)
 	}
