@@ -75,9 +75,6 @@ func Go(ctx context.Context, f func(context.Context)) {
 		otel.Handle(errors.New("spanprof: Go: the function is nil"))
 		return
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	go func() {
 		goruntime.ClearLabels()
 		Do(ctx, f)

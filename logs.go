@@ -15,6 +15,8 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // openReach is how long after the log record the link of an open span ends. Links to spans
@@ -70,10 +72,10 @@ func WithoutLogSpanIDs() LogOption {
 // default, profile_id is the span id of the local root.
 //
 // A nil inner is slog's text handler on standard error; a nil pointer is reported too. The
-// result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps the first handler of
-// slog.Default: its first record waits for itself (golang/go#62424).
+// result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps
+// the first handler of slog.Default: its first record waits for itself (golang/go#62424).
 func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
-	if isNil(inner) {
+	if report.IsNil(inner) {
 		if inner != nil {
 			otel.Handle(fmt.Errorf("spanprof: NewLogHandler: the inner handler is a nil %T; using standard error", inner))
 		}

@@ -42,7 +42,7 @@ type openKey struct {
 //   - The name and the profile id are set at Start, and there are no URLs.
 //   - In root scope the child of a span that has ended is a local root.
 //   - There is room for 60,000 spans that are open or have an open root, not for more.
-//   - Before Go 1.27 names of more than 60,000 bytes are cut in an execution trace.
+//   - Names of more than 60,000 bytes are cut in an execution trace.
 func NewSpanProcessor(opts ...Option) sdktrace.SpanProcessor {
 	opts = append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false))
 	p := &spanProcessor{labelling: newLabelling(newConfig(opts))}

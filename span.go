@@ -173,15 +173,9 @@ func (s *spanState) abandon() {
 // stateKey finds the innermost spanState of a context.
 type stateKey struct{}
 
-// The keys under which OpenTelemetry and runtime/pprof keep their values in a
-// context. Both are unexported, and a context that is asked for a value sees
-// them. One context node can then answer for both.
-var (
-	otelSpanKey = contextkey.Asked(func(ctx context.Context) {
-		trace.SpanFromContext(ctx)
-	})
-	pprofLabelsKey = goruntime.LabelsKey
-)
+// otelSpanKey is the key under which OpenTelemetry keeps the span in a context. Like
+// goruntime.LabelsKey it is unexported. With both, one context node has the span and its labels.
+var otelSpanKey = contextkey.Asked(func(ctx context.Context) { trace.SpanFromContext(ctx) })
 
 // spanContext is a context with another span. Start returns one with our span,
 // its state and its labels. The inner tracer gets one without state, with the
@@ -199,7 +193,7 @@ func (c *spanContext) Value(key any) any {
 	}
 	if s := c.state; s != nil {
 		switch key {
-		case pprofLabelsKey:
+		case goruntime.LabelsKey:
 			if s.block != nil {
 				return s.block.ContextValue()
 			}

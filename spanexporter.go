@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // NewSpanExporter returns an exporter that adds the profile attributes to spans on their
@@ -27,7 +29,7 @@ import (
 // exporter is reported through otel.Handle, and the result is nil, which exports nothing.
 func NewSpanExporter(exporter sdktrace.SpanExporter, opts ...Option) sdktrace.SpanExporter {
 	c := newConfig(opts)
-	if isNil(exporter) {
+	if report.IsNil(exporter) {
 		otel.Handle(errors.New("spanprof: NewSpanExporter: the exporter is nil; no spans will be exported"))
 		return nil
 	}

@@ -31,7 +31,12 @@ func newSpanNames(maxNames, maxBytes int) *spanNames {
 
 // label returns the label value for a span's name, valid UTF-8; "" for no name.
 func (n *spanNames) label(name string) string {
-	name = cutString(name, n.maxBytes)
+	if end := n.maxBytes; len(name) > end {
+		for end > 0 && !utf8.RuneStart(name[end]) {
+			end--
+		}
+		name = name[:end]
+	}
 	if name == "" {
 		return "" // also if not one rune was within the limit
 	}
@@ -53,15 +58,4 @@ func (n *spanNames) label(name string) string {
 	next[name] = strings.ToValidUTF8(name, "?")
 	n.labels.Store(&next)
 	return next[name]
-}
-
-// cutString shortens s to at most n bytes without splitting a rune.
-func cutString(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

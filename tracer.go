@@ -108,7 +108,7 @@ func ancestor(ctx context.Context, parent trace.Span) *spanState {
 	return nil
 }
 
-// crashesTrace reports whether the runtime would crash on a span with this name.
+// crashesTrace reports whether some runtimes would crash on a span with this name.
 func crashesTrace(name string) bool {
-	return goruntime.LongTaskNamesCrash && len(name) > goruntime.MaxTaskName && rtrace.IsEnabled()
+	return len(name) > goruntime.MaxTaskName && rtrace.IsEnabled()
 }

@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // TracerProvider wraps a trace.TracerProvider: its tracers start the wrapped
@@ -46,7 +48,7 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 		tp = wrapped.inner
 	}
 	switch {
-	case isNil(tp):
+	case report.IsNil(tp):
 		otel.Handle(errors.New("spanprof: NewTracerProvider: the provider to wrap is nil; no spans will be made"))
 		tp = noop.NewTracerProvider()
 	case isPlaceholder(tp):
@@ -58,12 +60,6 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	wrapper.labelling.provider = wrapper
 	wrapper.labelling.register()
 	return wrapper
-}
-
-// isNil reports whether v is nil or a nil pointer.
-func isNil(v any) bool {
-	r := reflect.ValueOf(v)
-	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }
 
 // isPlaceholder reports whether tp stands for a provider that is not set yet.
@@ -112,7 +108,7 @@ func (tp *TracerProvider) ForceFlush(ctx context.Context) error {
 // RegisterSpanProcessor registers sp with the wrapped provider. A provider that
 // takes no processors is reported through otel.Handle, and so is a nil sp.
 func (tp *TracerProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
-	if isNil(sp) {
+	if report.IsNil(sp) {
 		otel.Handle(errors.New("spanprof: RegisterSpanProcessor: the span processor is nil and is not registered"))
 		return
 	}

@@ -102,13 +102,11 @@ type processor struct{ r *Recorder }
 
 var _ sdktrace.SpanProcessor = processor{}
 
-// OnStart shortens names that would crash the runtime in a trace, if package spanprof does not
+// OnStart shortens names that would crash some runtimes in a trace, if package spanprof does not
 // wrap the provider. A trace may start at any time, so it does not check for one.
 func (p processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if goruntime.LongTaskNamesCrash {
-		if name := s.Name(); len(name) > goruntime.MaxTaskName {
-			s.SetName(goruntime.CutTaskName(name))
-		}
+	if name := s.Name(); len(name) > goruntime.MaxTaskName {
+		s.SetName(goruntime.CutTaskName(name))
 	}
 }
 

@@ -17,8 +17,9 @@ var ErrShutdown = errors.New("exporter: already shut down")
 // The profiler calls Export, ForceFlush and Shutdown one at a time, and Shutdown last.
 // An Exporter that is used elsewhere too must be safe for concurrent use.
 //
-// These calls must not wait for the profiler's Flush or Shutdown, because both wait for them. So return errors, and do not give them to otel.Handle: its handler may call
-// either. A panic counts as an error, and so does a call that ends its goroutine.
+// These calls must not wait for the profiler's Flush or Shutdown, because both wait for them. So
+// return errors, and do not give them to otel.Handle: its handler may call either. A panic
+// counts as an error, and so does a call that ends its goroutine.
 type Exporter interface {
 	// Export delivers p, or accepts it for a later delivery. It must
 	// not change p, may keep it, and returns when ctx ends.

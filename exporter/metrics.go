@@ -119,3 +119,11 @@ func (q *Queue) observe() {
 		add(m.dropped, n, last.Lost[reason], metric.WithAttributes(attribute.String("reason", reason)))
 	}
 }
+
+// concluded publishes a change of the account.
+func (q *Queue) concluded(dropped bool) {
+	q.observe()
+	if dropped {
+		q.report(errors.New("the queue is full, the oldest profiles are dropped"))
+	}
+}

@@ -126,13 +126,6 @@ type item struct {
 	doubtful  bool // an earlier attempt may have succeeded
 }
 
-// flush is a call of ForceFlush.
-type flush struct {
-	ctx    context.Context
-	after  uint64 // the number of the last item to wait for
-	result chan error
-}
-
 // NewQueue returns a Queue in front of d. Its Shutdown shuts d down. The name is part of
 // errors and metrics. It returns an error for an empty name, a nil d and a negative
 // bound.
@@ -218,14 +211,6 @@ func (q *Queue) makeRoom(maxBytes int64, maxItems int, packed bool) bool {
 		return true
 	})
 	return len(q.items) < before
-}
-
-// concluded publishes a change of the account.
-func (q *Queue) concluded(dropped bool) {
-	q.observe()
-	if dropped {
-		q.report(errors.New("the queue is full, the oldest profiles are dropped"))
-	}
 }
 
 // ForceFlush returns after every profile that Export accepted before has been
@@ -361,11 +346,3 @@ func (q *Queue) notify() {
 }
 
 func (q *Queue) report(err error) { q.reporter.Report(fmt.Errorf("%s: %w", q.name, err)) }
-
-// because adds the failure of the last attempt to err; the caller holds q.mu.
-func (q *Queue) because(err error) error {
-	if q.failing == nil {
-		return err
-	}
-	return fmt.Errorf("%w (last attempt: %w)", err, q.failing)
-}

@@ -139,6 +139,13 @@ func (q *Queue) expire(now time.Time) (n int) {
 	return n
 }
 
+// flush is a call of ForceFlush.
+type flush struct {
+	ctx    context.Context
+	after  uint64 // the number of the last item to wait for
+	result chan error
+}
+
 // flushed returns a flush for which no items wait any more; the caller holds q.mu.
 func (q *Queue) flushed() *flush {
 	for n, f := range q.flushes {

@@ -145,3 +145,11 @@ func (q *Queue) losses() error {
 	}
 	return fmt.Errorf("%s: %s: %w", q.name, lost, cause)
 }
+
+// because adds the failure of the last attempt to err; the caller holds q.mu.
+func (q *Queue) because(err error) error {
+	if q.failing == nil {
+		return err
+	}
+	return fmt.Errorf("%w (last attempt: %w)", err, q.failing)
+}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -105,19 +104,13 @@ func failed(err error, made interface{ Shutdown(context.Context) error }) error 
 	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(ctx))
 }
 
-// isNil returns true if v is nil or a nil pointer.
-func isNil(v any) bool {
-	r := reflect.ValueOf(v)
-	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
-}
-
 // present returns whether v can be used. A nil pointer is a mistake in the program, and is
 // reported under the argument's name.
 func present(argument string, v any) bool {
-	if v != nil && isNil(v) {
+	if v != nil && report.IsNil(v) {
 		otel.Handle(fmt.Errorf("inprocess: %s is a nil %T and is not used", argument, v))
 	}
-	return !isNil(v)
+	return !report.IsNil(v)
 }
 
 // Handler returns the page, to be mounted under a path that ends in a slash. It
@@ -132,12 +125,9 @@ func (p *Profiling) Handler() http.Handler {
 // Store returns the spans and profiles kept.
 func (p *Profiling) Store() *store.Store { return p.store }
 
-// Profiler returns the running profiler. Use it to take a
+// Profiler returns the running profiler. Its Status has what was lost, and its Profile takes a
 // profile of your own. Package profhttp makes a handler of it. Shutdown shuts it down.
 func (p *Profiling) Profiler() *profiler.Profiler { return p.profiler }
-
-// Status returns what the profiler is doing and what it lost.
-func (p *Profiling) Status() profiler.Status { return p.profiler.Status() }
 
 // AddCounters shows further numbers on the page, such as the counters of a receiver of
 // an eBPF agent's samples. Each request for the page's data calls more, several requests

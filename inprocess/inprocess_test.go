@@ -25,7 +25,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
@@ -57,9 +56,6 @@ func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 
 // The page Running now has the goroutines of open spans.
 func TestPageOfRunningSpans(t *testing.T) {
-	if err := goruntime.Unknown(); err != nil {
-		t.Skip(err)
-	}
 	tp, _ := newTracerProvider(t)
 	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)))
 	if err != nil {
@@ -198,7 +194,7 @@ func TestOptIn(t *testing.T) {
 		if _, err := os.Stat(directory); (err == nil) != enabled {
 			t.Errorf("enabled %t: directory: %v", enabled, err)
 		}
-		s, kept := p.Status(), p.Store().Stats().SpansEnded
+		s, kept := p.Profiler().Status(), p.Store().Stats().SpansEnded
 		if s.Running != enabled || s.Disabled == enabled || (kept == 1) != enabled {
 			t.Errorf("enabled %t: %d spans, status %+v", enabled, kept, s)
 		}

@@ -382,7 +382,7 @@ var mistakes = []mistake{
 		logged: "rounds of wall time were skipped",
 		run: func(p *program) {
 			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindWall), profiler.WithWallBudget(1e-9)))
-			for profiling.Status().Wall.RoundsSkipped < 20 {
+			for profiling.Profiler().Status().Wall.RoundsSkipped < 20 {
 				time.Sleep(10 * time.Millisecond)
 			}
 			p.flush = func(context.Context) error { return nil } // the window has no samples

@@ -16,11 +16,11 @@ import (
 )
 
 // Option configures Start. A nil Option does nothing.
-type Option interface{ apply(config) config }
+type Option interface{ apply(c *config) }
 
-type optionFunc func(config) config
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	exporters []exporter.Exporter // beside the store
@@ -41,7 +41,7 @@ func newConfig(opts []Option) config {
 	}
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	if c.optIn {
@@ -64,10 +64,7 @@ func newConfig(opts []Option) config {
 // provider all windows have it.
 func WithProfilerOptions(opts ...profiler.Option) Option {
 	opts = slices.Clone(opts)
-	return optionFunc(func(c config) config {
-		c.profiler = append(c.profiler, opts...)
-		return c
-	})
+	return optionFunc(func(c *config) { c.profiler = append(c.profiler, opts...) })
 }
 
 // WithStoreOptions adds options of package store: its memory, by default 64 MiB, a directory,
@@ -75,10 +72,7 @@ func WithProfilerOptions(opts ...profiler.Option) Option {
 // Start fails if the directory cannot be written, and Shutdown writes what is left.
 func WithStoreOptions(opts ...store.Option) Option {
 	opts = slices.Clone(opts)
-	return optionFunc(func(c config) config {
-		c.store = append(c.store, opts...)
-		return c
-	})
+	return optionFunc(func(c *config) { c.store = append(c.store, opts...) })
 }
 
 // WithViewerOptions adds options of package viewer, such as further hosts. By default the page
@@ -86,10 +80,7 @@ func WithStoreOptions(opts ...store.Option) Option {
 // shows no text of it.
 func WithViewerOptions(opts ...viewer.Option) Option {
 	opts = slices.Clone(opts)
-	return optionFunc(func(c config) config {
-		c.viewer = append(c.viewer, opts...)
-		return c
-	})
+	return optionFunc(func(c *config) { c.viewer = append(c.viewer, opts...) })
 }
 
 // WithExporter gives every profile to another exporter too, such as one that pushes
@@ -97,11 +88,10 @@ func WithViewerOptions(opts ...viewer.Option) Option {
 // flush button for ten seconds. Shutdown shuts it down, and so does a Start that
 // fails. Given again, it adds one more. Nil adds none; a nil pointer is reported too.
 func WithExporter(e exporter.Exporter) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		if present("WithExporter: the exporter", e) {
 			c.exporters = append(slices.Clip(c.exporters), e)
 		}
-		return c
 	})
 }
 
@@ -109,8 +99,5 @@ func WithExporter(e exporter.Exporter) Option {
 // measured, no span is kept, and no directory is opened. The page then shows how to
 // enable it. Give spanprof.NewTracerProvider its option of the same name.
 func WithOptIn() Option {
-	return optionFunc(func(c config) config {
-		c.optIn = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.optIn = true })
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
@@ -91,7 +92,7 @@ func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.F
 			}
 		}
 	}
-	if !isNil(tp) {
+	if !report.IsNil(tp) {
 		f.Given = true
 		provider(f, tp, otel.GetTracerProvider())
 	}

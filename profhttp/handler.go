@@ -47,10 +47,14 @@ type handler struct{ named map[string]http.HandlerFunc }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
+		return
+	}
+	name, serve := h.find(r.URL.Path)
+	if serve == nil {
+		fail(w, http.StatusNotFound, "unknown profile")
 		return
 	}
 	asPost := *r
@@ -62,33 +66,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones: use curl, or open the address by HTTPS or localhost in a tab of its own")
 		return
 	}
-	serve, isNamed := h.named[name]
-	// The name of a program's own profile may have slashes. It begins with an import path and
-	// may end in one of our names.
-	for path, more := beyond(r), true; more; _, path, more = strings.Cut(path, "/") {
-		if isNamed && path == name {
-			break
-		}
-		if p := pprof.Lookup(path); p != nil {
-			lookup(w, r, p)
-			return
-		}
-	}
-	if !isNamed {
-		fail(w, http.StatusNotFound, "unknown profile")
-		return
-	}
 	serve(w, r)
 }
 
-// beyond returns the path of a request without the prefix of the handler, if http.ServeMux has
-// it: the path /shop/trace of a handler under /shop/ does not mean a profile "shop/trace".
-func beyond(r *http.Request) string {
-	_, prefix, _ := strings.Cut(r.Pattern, "/")
-	if !strings.HasSuffix(prefix, "/") {
-		return r.URL.Path
+// find returns the profile with the longest name at the end of a path. The name of a program's
+// own profile may have slashes, and may end in one of ours.
+func (h *handler) find(path string) (name string, serve http.HandlerFunc) {
+	for more := true; more; _, path, more = strings.Cut(path, "/") {
+		if serve := h.named[path]; serve != nil {
+			return path, serve
+		}
+		if p := pprof.Lookup(path); p != nil {
+			return path, func(w http.ResponseWriter, r *http.Request) { lookup(w, r, p) }
+		}
 	}
-	return strings.TrimPrefix(r.URL.Path, "/"+prefix)
+	return "", nil
 }
 
 // index serves links to all profiles.
@@ -127,8 +119,6 @@ func timed(p *profiler.Profiler, k exporter.Kind, name string) http.HandlerFunc 
 		switch {
 		case err == nil:
 			answer(w, name, b.Bytes())
-		case r.Context().Err() != nil:
-			failContext(w, r.Context().Err())
 		case errors.Is(err, profiler.ErrNotMeasured):
 			fail(w, http.StatusNotFound, err.Error()+"\nname \""+string(k)+"\" in profiler.WithKinds")
 		default:
@@ -148,14 +138,10 @@ func profileCPU(ctx context.Context, w io.Writer, d time.Duration) error {
 
 // sleep returns ctx's error if it ends before d is over.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	over, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err()
 }
 
 // delta returns a handler of the events since its last answer. One of godeltaprof's profilers
@@ -176,7 +162,7 @@ func delta(name string, deltas interface{ Profile(w io.Writer) error }) http.Han
 			runtime.GC()
 		}
 		if err := r.Context().Err(); err != nil {
-			failContext(w, err)
+			fail(w, http.StatusInternalServerError, err.Error())
 			return
 		}
 		var b bytes.Buffer

@@ -4,7 +4,6 @@
 package profhttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,16 +48,6 @@ func fail(w http.ResponseWriter, status int, text string) {
 	w.Header().Del("Content-Disposition")
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
-}
-
-// failContext answers when the request has ended: the client has gone away, or a middleware has
-// a time limit.
-func failContext(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
-	if errors.Is(err, context.DeadlineExceeded) {
-		status = http.StatusRequestTimeout
-	}
-	fail(w, status, err.Error())
 }
 
 // announce sets the headers of a profile.

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/resource"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler/internal/cpulog"
@@ -27,23 +25,11 @@ var (
 	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
 )
 
-// States of the CPU profiler, in words for people.
-const (
-	stateDisabled = "disabled by the environment"
-	stateStopped  = "stopped"
-	stateWaiting  = "waiting until another CPU profile of this process has been written"
-	stateOwn      = "profiling"
-	stateDeaf     = "profiling; there are no samples, because something else in this process handles SIGPROF"
-	stateForeign  = "another CPU profile is running in this process; trying again at the end of the window"
-	stateTaken    = "something else in this process has stopped the CPU profile; trying again at the end of the window"
-)
-
 var _ sampler = (*cpu)(nil)
 
 // cpu is the owner of the runtime's CPU profiler. A process has one, and the program may use
 // it too: cpu never ends a profile that is not its own. Only the loop calls its methods.
 type cpu struct {
-	resource *resource.Resource
 	// patience bounds how long a call of runtime/pprof may delay the loop.
 	patience time.Duration
 	read     cpulog.Reader
@@ -57,10 +43,10 @@ type cpu struct {
 	used    time.Duration // CPU time of the process at the last cut
 }
 
-func newCPU(r *resource.Resource) *cpu {
-	c := &cpu{resource: r, patience: 2 * time.Second, read: goruntime.ReadCPUProfile, state: stateStopped}
-	if err := goruntime.Unknown(); err != nil {
-		c.public = publicError(err)
+func newCPU(of config) *cpu {
+	c := &cpu{patience: of.patience, read: goruntime.ReadCPUProfile, state: stateStopped}
+	if of.public != nil {
+		c.public = publicError(of.public)
 	}
 	return c
 }
@@ -137,9 +123,13 @@ func (r *cpuRun) running() bool {
 	}
 }
 
-// stop ends the run if it is still on. An attempt to start a profile comes first. It waits for a
-// stop that is under way, and fails only if a profile is running. That is ours if our run is on.
+// stop ends the run, which may be nil, if it is still on. An attempt to start a profile comes
+// first. It waits for a stop that is under way, and fails only if a profile is running. That is
+// ours if our run is on.
 func (r *cpuRun) stop() {
+	if r == nil {
+		return
+	}
 	r.checks.Wait() // or the attempt of confirm would start a profile
 	for r.running() {
 		if probe := openRun(nil); probe != nil {
@@ -274,7 +264,7 @@ const deafAfter = time.Second
 // export returns the samples of a run, and nil if it has ended before.
 func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 	if r.log == nil {
-		return marked(c.window(r.start, r.end), r.profile.Bytes())
+		return marked(window(r.start, r.end), r.profile.Bytes())
 	}
 	piece, err := r.log.Cut()
 	r.start = piece.End
@@ -291,11 +281,11 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 			err = errors.Join(err, errDeaf)
 		}
 	}
-	return exporter.NewParsedProfile(c.window(piece.Start, piece.End), piece.Profile, piece.Times...), err
+	return exporter.NewParsedProfile(window(piece.Start, piece.End), piece.Profile, piece.Times...), err
 }
 
-func (c *cpu) window(from, until time.Time) exporter.Window {
-	return exporter.Window{Kind: exporter.KindCPU, Start: from, Duration: max(0, until.Sub(from)), Resource: c.resource}
+func window(from, until time.Time) exporter.Window {
+	return exporter.Window{Kind: exporter.KindCPU, Start: from, Duration: max(0, until.Sub(from))}
 }
 
 // notice counts a stop of the open run by something else, once. The error must be reported.
@@ -315,7 +305,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 			piece, err := c.adopt(r)
 			if piece != nil { // of the run before; the new one has just begun
 				c.open, c.state = nil, stateStopped
-				r.abandon()
+				r.stop()
 				return piece, err
 			}
 		case <-time.After(c.patience):
@@ -331,7 +321,7 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 		c.try(func() *cpuRun { r.stop(); return nil })
 	}
 	if c.pending != nil {
-		go func(pending <-chan *cpuRun) { (<-pending).abandon() }(c.pending)
+		go func(pending <-chan *cpuRun) { (<-pending).stop() }(c.pending)
 		c.pending = nil
 		if r == nil {
 			return nil, err
@@ -342,13 +332,6 @@ func (c *cpu) stop() (*exporter.Profile, error) {
 	}
 	piece, missing := c.export(r)
 	return piece, errors.Join(err, missing)
-}
-
-// abandon ends a run that was opened too late; nil if none was.
-func (r *cpuRun) abandon() {
-	if r != nil {
-		r.stop()
-	}
 }
 
 // lost returns a channel that is closed when something else has stopped the open run; nil if

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/spanprof/spanprof/internal/marker"
 )
@@ -16,7 +17,7 @@ import (
 // A call of runtime/pprof that returns after the end changes nothing in cpu: the loop uses it.
 func TestLateCallAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, pending := newCPU(nil), make(chan *cpuRun)
+		c, pending := newCPU(config{patience: 2 * time.Second}), make(chan *cpuRun)
 		c.pending = pending
 		if piece, err := c.stop(); piece != nil || err != nil {
 			t.Errorf("got %v, %v, want nothing", piece, err)
@@ -31,7 +32,7 @@ func TestLateCallAfterStop(t *testing.T) {
 
 // A profile that another one has delayed until the end is returned, and the state is the end.
 func TestStopWhileACallIsLate(t *testing.T) {
-	c, pending, written := newCPU(nil), make(chan *cpuRun, 1), make(chan struct{})
+	c, pending, written := newCPU(config{patience: 2 * time.Second}), make(chan *cpuRun, 1), make(chan struct{})
 	close(written)
 	old := &cpuRun{written: written}
 	marker.Do(t.Context(), "GET /", func(context.Context) {

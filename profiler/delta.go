@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/grafana/pyroscope-go/godeltaprof"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/marker"
@@ -26,19 +25,18 @@ var _ sampler = (*delta)(nil)
 // from the start of the process.
 type delta struct {
 	kind     exporter.Kind
-	resource *resource.Resource
 	profiler interface{ Profile(w io.Writer) error } // one of godeltaprof's
 	on       func() (off func())                     // makes the runtime count; nil if not needed
 	off      func()
 	opened   time.Time
 }
 
-func newHeap(c config) *delta {
-	return &delta{kind: exporter.KindHeap, resource: c.resource, profiler: godeltaprof.NewHeapProfiler()}
+func newHeap() *delta {
+	return &delta{kind: exporter.KindHeap, profiler: godeltaprof.NewHeapProfiler()}
 }
 
 func newMutex(c config) *delta {
-	d := &delta{kind: exporter.KindMutex, resource: c.resource, profiler: godeltaprof.NewMutexProfiler()}
+	d := &delta{kind: exporter.KindMutex, profiler: godeltaprof.NewMutexProfiler()}
 	if c.mutexFraction > 0 {
 		d.on = func() func() { return setMutexFraction(c.mutexFraction) }
 	}
@@ -46,7 +44,7 @@ func newMutex(c config) *delta {
 }
 
 func newBlock(c config) *delta {
-	d := &delta{kind: exporter.KindBlock, resource: c.resource, profiler: godeltaprof.NewBlockProfiler()}
+	d := &delta{kind: exporter.KindBlock, profiler: godeltaprof.NewBlockProfiler()}
 	if c.blockRate > 0 {
 		d.on = func() func() {
 			runtime.SetBlockProfileRate(c.blockRate)
@@ -86,7 +84,7 @@ func (d *delta) rotate() (*exporter.Profile, error) {
 	if err := d.profiler.Profile(&b); err != nil {
 		return nil, fmt.Errorf("%s profile: %w", d.kind, err)
 	}
-	return marked(exporter.Window{Kind: d.kind, Start: opened, Duration: d.opened.Sub(opened), Resource: d.resource}, b.Bytes())
+	return marked(exporter.Window{Kind: d.kind, Start: opened, Duration: d.opened.Sub(opened)}, b.Bytes())
 }
 
 // marked returns the profile of pprof bytes. Work under a marker has the label span_name.
@@ -110,20 +108,20 @@ func (d *delta) stop() (*exporter.Profile, error) {
 	return w, err
 }
 
-var _ sampler = (*goroutines)(nil)
+var _ sampler = goroutines{}
 
 // goroutines counts goroutines at the end of each window, by stack and labels.
-type goroutines struct{ resource *resource.Resource }
+type goroutines struct{}
 
-func (*goroutines) start() error { return nil }
+func (goroutines) start() error { return nil }
 
-func (g *goroutines) rotate() (*exporter.Profile, error) {
+func (goroutines) rotate() (*exporter.Profile, error) {
 	now := time.Now()
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
 		return nil, fmt.Errorf("goroutine profile: %w", err)
 	}
-	return marked(exporter.Window{Kind: exporter.KindGoroutine, Start: now, Resource: g.resource}, b.Bytes())
+	return marked(exporter.Window{Kind: exporter.KindGoroutine, Start: now}, b.Bytes())
 }
 
-func (g *goroutines) stop() (*exporter.Profile, error) { return g.rotate() }
+func (g goroutines) stop() (*exporter.Profile, error) { return g.rotate() }

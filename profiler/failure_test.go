@@ -116,7 +116,8 @@ func testFailure(t *testing.T, failure func() error, report string) {
 	})
 }
 
-// Shutdown returns when its context ends, with the number of windows that are left.
+// Shutdown returns when its context ends, with the number of windows that are left. A second
+// one waits for the first until its own context ends.
 func TestShutdownReturnsWithinItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -124,7 +125,15 @@ func TestShutdownReturnsWithinItsContext(t *testing.T) {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		err := p.Shutdown(ctx)
+		first := make(chan error, 1)
+		go func() { first <- p.Shutdown(ctx) }()
+		synctest.Wait()
+		early, cancelEarly := context.WithTimeout(t.Context(), time.Second)
+		defer cancelEarly()
+		if err := p.Shutdown(early); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("a second Shutdown: %v after %v, want DeadlineExceeded after 1s", err, time.Since(begin))
+		}
+		err := <-first
 		if took := time.Since(begin); took != 3*time.Second {
 			t.Errorf("Shutdown took %v, want 3s", took)
 		}
@@ -152,8 +161,8 @@ func TestCallsAfterShutdown(t *testing.T) {
 			call func(context.Context) error
 			want error
 		}{
-			{"Shutdown", p.Shutdown, nil},
-			{"Flush", p.Flush, profiler.ErrShutdown},
+			{"Shutdown", func(ctx context.Context) error { return p.Shutdown(context.WithoutCancel(ctx)) }, nil},
+			{"Flush", p.Flush, exporter.ErrShutdown},
 			{"Profile", func(ctx context.Context) error {
 				return p.Profile(ctx, new(bytes.Buffer), exporter.KindWall, time.Second)
 			}, profiler.ErrNotMeasured},
@@ -195,7 +204,7 @@ func TestCallsAtOnce(t *testing.T) {
 				} {
 					wg.Go(func() {
 						err := call()
-						known := []error{nil, profiler.ErrShutdown, profiler.ErrNotMeasured}
+						known := []error{nil, exporter.ErrShutdown, profiler.ErrNotMeasured}
 						if !slices.ContainsFunc(known, func(want error) bool { return errors.Is(err, want) }) {
 							t.Error(err)
 						}

@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,13 +51,13 @@ func (p *Profiler) newStreams() (streams []*stream) {
 		s := &stream{kind: k, apart: second}
 		switch k {
 		case exporter.KindHeap:
-			s.sampler = newHeap(p.config)
+			s.sampler = newHeap()
 		case exporter.KindMutex:
 			s.sampler = newMutex(p.config)
 		case exporter.KindBlock:
 			s.sampler = newBlock(p.config)
 		case exporter.KindGoroutine:
-			s.sampler = &goroutines{p.config.resource}
+			s.sampler = goroutines{}
 		case exporter.KindWall:
 			s.sampler = p.wall
 		case exporter.KindCPU:
@@ -211,13 +212,11 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 
 // identified returns w with the current resource.
 func (p *Profiler) identified(w *exporter.Profile) *exporter.Profile {
-	if p.config.resourceNow == nil {
-		return w
+	r := p.config.resource
+	if p.config.resourceNow != nil {
+		r = cmp.Or(p.config.resourceNow(), r)
 	}
-	if r := p.config.resourceNow(); r != nil {
-		return w.WithResource(r)
-	}
-	return w
+	return w.WithResource(r)
 }
 
 func (p *Profiler) report(err error) {

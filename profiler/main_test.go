@@ -4,7 +4,6 @@
 package profiler_test
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -17,21 +16,8 @@ import (
 // reported holds the errors given to otel.Handle; each test removes the expected ones.
 var reported errorLog
 
-// childVariable is the environment variable that makes this executable run one of
-// children instead of tests. Tests signal or stop these child programs.
-const childVariable = "SPANPROF_TEST_CHILD"
-
-var children = map[string]func() error{}
-
 // The process has one CPU profiler: no test of this package runs in parallel.
 func TestMain(m *testing.M) {
-	if child := children[os.Getenv(childVariable)]; child != nil {
-		if err := child(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	otel.SetErrorHandler(&reported)
 	os.Exit(leaktest.Run(m))
 }

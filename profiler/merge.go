@@ -49,7 +49,6 @@ func merge(pieces []*exporter.Profile) (*exporter.Profile, error) {
 		Kind:     first.Kind(),
 		Start:    first.Start(),
 		Duration: last.End().Sub(first.Start()),
-		Resource: first.Resource(),
 	}, merged, mergeTimes(merged, all, pieces)...), nil
 }
 

@@ -83,6 +83,15 @@ func TestNewWithoutMetrics(t *testing.T) {
 	}
 }
 
+// A Profiler runs before its first windows are open: New may return earlier.
+func TestRunningBeforeTheFirstWindows(t *testing.T) {
+	p := new(Profiler)
+	p.publish()
+	if !p.published.Load().Running {
+		t.Error("Running is false")
+	}
+}
+
 // Each number of a loss has its counter.
 func TestMetricsOfStatus(t *testing.T) {
 	s := &Status{Windows: 1, WindowsSkipped: 2, CPUForeign: 3, Wall: WallStatus{RoundsSkipped: 4, SamplesDropped: 5}}

@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
 const (
@@ -31,12 +33,12 @@ var byDefault = []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
 
 // Option sets something of a Profiler.
 type Option interface {
-	apply(c config) config
+	apply(c *config)
 }
 
-type optionFunc func(config) config
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 // config is what the options set.
 type config struct {
@@ -48,8 +50,8 @@ type config struct {
 
 	wallBudget               float64
 	mutexFraction, blockRate int           // 0: as the program has set them
-	patience                 time.Duration // of cpu; 0 for the default
-	public                   bool          // runtime/pprof reads the CPU samples
+	patience                 time.Duration // of cpu
+	public                   error         // why runtime/pprof reads the CPU samples; nil if it does not
 	phase                    func(window time.Duration) time.Duration
 	optIn                    bool
 }
@@ -57,35 +59,28 @@ type config struct {
 // WithWindow sets the length of a window, and so the delay of a profile unless Flush is
 // called. The default is 10 s; New refuses less than 100 ms.
 //
-// A CPU window with samples of 49,152 different stacks and labels ends early, and the next one
-// continues from there. So memory is bounded and no sample is lost. 128 busy cores take that
-// many in 4 s if each request is a span.
+// A CPU window ends early with samples of 49,152 different stacks and labels, or with a million
+// samples. The next one continues from there. So memory is bounded and no sample is lost. 128
+// busy cores take 49,152 different ones in 4 s if each request is a span.
 func WithWindow(d time.Duration) Option {
-	return optionFunc(func(c config) config {
-		c.window = d
-		return c
-	})
+	return optionFunc(func(c *config) { c.window = d })
 }
 
 // WithResource sets the resource attached to profiles. It should be
 // the resource of the TracerProvider, so that service.name is the same on
 // profiles and spans. The default is resource.Default(); New refuses nil.
 func WithResource(r *resource.Resource) Option {
-	return optionFunc(func(c config) config {
-		c.resource, c.resourceNow = r, nil
-		return c
-	})
+	return optionFunc(func(c *config) { c.resource, c.resourceNow = r, nil })
 }
 
 // WithResourceFunc is WithResource for a resource that is not known until later, such as
 // the spans' resource: f is called at the end of each window. If it returns nil the profile
 // has resource.Default(). A nil f does nothing.
 func WithResourceFunc(f func() *resource.Resource) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		if f != nil {
 			c.resource, c.resourceNow = resource.Default(), f
 		}
-		return c
 	})
 }
 
@@ -94,10 +89,7 @@ func WithResourceFunc(f func() *resource.Resource) Option {
 // refuses unknown kinds, and an empty list.
 func WithKinds(kinds ...exporter.Kind) Option {
 	kinds = slices.Clone(kinds)
-	return optionFunc(func(c config) config {
-		c.kinds = kinds
-		return c
-	})
+	return optionFunc(func(c *config) { c.kinds = kinds })
 }
 
 // WithWallBudget sets how much CPU [exporter.KindWall] may take, as a share of one core: 0.02
@@ -107,10 +99,7 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // round, for up to ten minutes. Fewer than one round in ten seconds are reported through
 // otel.Handle once. New refuses a share of 0 or less, or above 1.
 func WithWallBudget(share float64) Option {
-	return optionFunc(func(c config) config {
-		c.wallBudget = share
-		return c
-	})
+	return optionFunc(func(c *config) { c.wallBudget = share })
 }
 
 // WithMutexFraction makes the runtime count one in n contended mutexes while KindMutex is
@@ -118,13 +107,7 @@ func WithWallBudget(share float64) Option {
 // option the program's fraction applies, by default 0, and then the profiles are empty. New
 // refuses less than 1.
 func WithMutexFraction(n int) Option {
-	return optionFunc(func(c config) config {
-		c.mutexFraction = n
-		if n < 1 {
-			c.mutexFraction = -1
-		}
-		return c
-	})
+	return optionFunc(func(c *config) { c.mutexFraction = cmp.Or(n, -1) })
 }
 
 // WithBlockRate sets the rate of runtime.SetBlockProfileRate while KindBlock is measured: the
@@ -133,13 +116,7 @@ func WithMutexFraction(n int) Option {
 // option it stays as the program has set it: by default 0, and then the profiles are empty.
 // New refuses less than 1.
 func WithBlockRate(nanoseconds int) Option {
-	return optionFunc(func(c config) config {
-		c.blockRate = nanoseconds
-		if nanoseconds < 1 {
-			c.blockRate = -1
-		}
-		return c
-	})
+	return optionFunc(func(c *config) { c.blockRate = cmp.Or(nanoseconds, -1) })
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -148,12 +125,14 @@ func newConfig(opts []Option) (config, error) {
 		resource: resource.Default(),
 		kinds:    byDefault,
 		phase:    rand.N[time.Duration],
+		patience: 2 * time.Second,
+		public:   goruntime.Unknown(),
 
 		wallBudget: defaultWallBudget,
 	}
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	switch {
@@ -174,7 +153,7 @@ func newConfig(opts []Option) (config, error) {
 	for _, k := range c.kinds {
 		switch {
 		case !slices.Contains(known, k):
-			return config{}, fmt.Errorf("%w: %q: use some of %q", ErrUnknownKind, k, known)
+			return config{}, fmt.Errorf("profiler: unknown kind %q: use some of %q", k, known)
 		case !slices.Contains(kinds, k):
 			kinds = append(kinds, k)
 		}
@@ -186,8 +165,5 @@ func newConfig(opts []Option) (config, error) {
 // WithOptIn measures nothing unless the environment has SPANPROF_ENABLED=true. Without it
 // the Profiler behaves as with SPANPROF_DISABLED=true.
 func WithOptIn() Option {
-	return optionFunc(func(c config) config {
-		c.optIn = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.optIn = true })
 }

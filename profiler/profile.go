@@ -23,26 +23,26 @@ var (
 	// ErrNotMeasured is returned by Profile for a kind that the Profiler does not measure
 	// now.
 	ErrNotMeasured = errors.New("profiler: kind is not measured")
-	// ErrUnknownKind is returned by New for a kind that does not exist. Profile returns it
-	// for all kinds except CPU and wall.
-	ErrUnknownKind = errors.New("profiler: wrong kind")
 )
 
-// Profile writes the profile of a kind in the next d to w, in the pprof format. The runtime allows one CPU profile at a time, so handlers and the
-// program's own code use Profile: it shares the samples of the Profiler's windows. Any number
-// of calls may run at once. The windows lack nothing because of them.
+// Profile writes the profile of a kind in the next d to w, in the pprof format. The runtime
+// allows one CPU profile at a time, so handlers and the program's own code use Profile: it
+// shares the samples of the Profiler's windows. Any number of calls may run at once. The windows
+// lack nothing because of them.
 //
-// A CPU profile has the samples with times in d, to within the time between two samples,
-// 10 ms. The runtime continues to take samples. Only after idle time, when the process has used
-// some CPU time since, it may stop for about 0.1 ms. For wall time, and samples without times (see
-// [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins at most a second before the call. It ends at most a second (for d below 5 s:
-// a fifth of d) before d is over, or up to a second after.
+// A CPU profile has the samples with times in d, to within the time between two samples, 10 ms.
+// The runtime continues to take samples. Only after idle time, when the process has used some
+// CPU time since, it may stop for about 0.1 ms. For wall time, and samples without times (see
+// [Status].CPU), the ends of calls are shared, at least a second apart. Then the profile begins
+// at most a second before the call. It ends at most a second (for d below 5 s: a fifth of d)
+// before d is over, or up to a second after.
 //
 // The profile is shorter, without an error, if the Profiler is shut down meanwhile. So it is if
 // the program takes the CPU profiler away. Its duration is the measured time.
 //
-// Profile returns ErrCPUInUse, ErrNotMeasured or ErrUnknownKind, ctx's error if it ends
-// first, or an error of w. It writes nothing before the profile is whole.
+// Profile returns ErrCPUInUse, ErrNotMeasured, ctx's error if it ends first, or an error of w.
+// It returns an error for all kinds except CPU and wall. It writes nothing before the profile
+// is whole.
 func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d time.Duration) error {
 	switch {
 	case w == nil:
@@ -50,7 +50,7 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 	case d <= 0:
 		return fmt.Errorf("profiler: cannot profile for %v: use a positive duration", d)
 	case k != exporter.KindCPU && k != exporter.KindWall:
-		return fmt.Errorf("%w: %q cannot be profiled for a time, use %q or %q", ErrUnknownKind, k, exporter.KindCPU, exporter.KindWall)
+		return fmt.Errorf("profiler: kind %q cannot be profiled for a time, use %q or %q", k, exporter.KindCPU, exporter.KindWall)
 	case p.disabled || !slices.Contains(p.config.kinds, k):
 		return ErrNotMeasured
 	}
@@ -82,7 +82,7 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 
 // attach makes t a tap of a kind's stream. The loop calls it.
 func (p *Profiler) attach(k exporter.Kind, t *tap) error {
-	s := p.streams[slices.IndexFunc(p.streams, func(s *stream) bool { return s.kind == k })]
+	s := p.stream(k)
 	t.slack = min(t.slack, s.apart())
 	if time.Since(s.edge) >= s.apart() {
 		p.cut(s)

@@ -15,12 +15,8 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
-	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
 )
-
-// ErrShutdown is returned by Flush after Shutdown.
-var ErrShutdown = errors.New("profiler: already shut down")
 
 // stopGrace bounds the wait of New for the first windows to open. It also bounds the wait of
 // Shutdown for the last to close if its context leaves less. That takes a few milliseconds,
@@ -46,6 +42,7 @@ type Profiler struct {
 	stop    chan struct{}      // closed by Shutdown
 	done    chan struct{}      // closed when the loop has ended
 	once    sync.Once          // Shutdown
+	shut    chan struct{}      // closed when Shutdown is over
 
 	// Only the loop uses these, and New before it.
 	streams  []*stream // one for each kind, CPU last
@@ -55,7 +52,6 @@ type Profiler struct {
 	due      time.Time // the end of the open windows
 	windows  uint64
 	skipped  uint64
-	loops    bool // the loop runs
 	closing  bool // Shutdown was called
 }
 
@@ -90,21 +86,15 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		calls:      make(chan func()),
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
-		cpu:        newCPU(c.resource),
-		wall:       newWallClock(c.resource, c.wallBudget),
-	}
-	if c.patience > 0 {
-		p.cpu.patience = c.patience
-	}
-	if c.public {
-		p.cpu.public = publicError(goruntime.ErrPublic)
+		shut:       make(chan struct{}),
+		cpu:        newCPU(c),
+		wall:       newWallClock(c.wallBudget),
 	}
 	p.publish()
 	if p.disabled {
 		close(p.done)
 		return p, nil
 	}
-	p.loops = true
 	opened := make(chan struct{})
 	go p.loop(opened)
 	timer := time.NewTimer(stopGrace)
@@ -117,7 +107,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 }
 
 // Flush closes the open windows now, opens the next, and returns when every exporter has the
-// profiles. It returns ctx's error if it ends first, ErrShutdown, and the errors of the
+// profiles. It returns ctx's error if it ends first, exporter.ErrShutdown, and the errors of the
 // exporters: of a ForceFlush, and that profiles were lost since the last Flush, with the
 // reason. The loss goes to otel.Handle too, when it happens, and is counted in Status. The
 // error handler may call Flush and Shutdown; an exporter may not.
@@ -127,7 +117,7 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case <-p.stop:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	default:
 	}
 	if p.disabled {
@@ -137,14 +127,14 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case p.flushes <- rotated:
 	case <-p.done:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case <-rotated:
 	case <-p.done:
-		return ErrShutdown
+		return exporter.ErrShutdown
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -152,7 +142,7 @@ func (p *Profiler) Flush(ctx context.Context) error {
 	select {
 	case <-p.stop:
 		if err != nil {
-			return ErrShutdown
+			return exporter.ErrShutdown
 		}
 	default:
 	}
@@ -169,14 +159,20 @@ func (p *Profiler) Flush(ctx context.Context) error {
 // returned from the last reports.
 //
 // It ends the calls of Profile that share its windows. So shut the Profiler down before an
-// http.Server with handlers that call Profile. Calls after the first do nothing and return
-// nil.
-func (p *Profiler) Shutdown(ctx context.Context) (err error) {
-	p.once.Do(func() { err = p.shutdown(ctx) })
-	return err
-}
-
-func (p *Profiler) shutdown(ctx context.Context) error {
+// http.Server with handlers that call Profile. Later calls wait for the first, and return nil
+// or the error of ctx.
+func (p *Profiler) Shutdown(ctx context.Context) error {
+	first := false
+	p.once.Do(func() { first = true })
+	if !first {
+		select {
+		case <-p.shut:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer close(p.shut)
 	var errs []error
 	if !p.disabled {
 		p.unclosed.Store(int64(len(p.config.kinds)))

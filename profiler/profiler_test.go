@@ -31,7 +31,7 @@ func TestNewRefuses(t *testing.T) {
 		{"negative window", profiler.WithWindow(-time.Second), "use at least 100ms"},
 		{"no resource", profiler.WithResource(nil), "leave WithResource out"},
 		{"no kind", profiler.WithKinds(), `"heap" "wall"`},
-		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `wrong kind: "gpu": use some of ["heap" "wall"`},
+		{"unknown kind", profiler.WithKinds(exporter.KindCPU, "gpu"), `unknown kind "gpu": use some of ["heap" "wall"`},
 		{"wall budget of nothing", profiler.WithWallBudget(0), "share of one core"},
 		{"wall budget of more than a core", profiler.WithWallBudget(1.01), "share of one core"},
 		{"wall budget that is no number", profiler.WithWallBudget(math.NaN()), "share of one core"},
@@ -84,15 +84,7 @@ func TestLife(t *testing.T) {
 	if !p.Status().Running {
 		t.Error("Running is false after New")
 	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: %v", err)
-	}
-	if err := p.Flush(t.Context()); !errors.Is(err, profiler.ErrShutdown) {
-		t.Errorf("Flush after Shutdown: %v", err)
-	}
+	shutdown(t, p)
 	if got := len(rec.Profiles()); got != 2 {
 		t.Errorf("%d profiles, want 2: of Flush and of Shutdown", got)
 	}
@@ -155,7 +147,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 profile(s) not exported") {
 			t.Errorf("Shutdown: %v, want DeadlineExceeded and 3 profiles", err)
 		}
-		if err := <-flushed; !errors.Is(err, profiler.ErrShutdown) {
+		if err := <-flushed; !errors.Is(err, exporter.ErrShutdown) {
 			t.Errorf("Flush during Shutdown: %v, want ErrShutdown", err)
 		}
 		want := profiler.Status{Windows: 3, Lanes: []exporter.Status{{Name: "profiler_test.hanging", Taken: 3, Lost: map[string]uint64{"unsent": 3}}}}

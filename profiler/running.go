@@ -10,8 +10,8 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/profiler/internal/wall"
 )
 
 // Root is the goroutines that work for one open local root, or for one manual profile_id.
@@ -48,7 +48,7 @@ func Running() []Root {
 	records, sets := goruntime.Goroutines(nil, nil)
 	now := goruntime.Nanotime()
 	starts := make(map[string]int64)
-	for _, r := range spanlabels.Running() {
+	for _, r := range spanlabels.Roots(sets) {
 		starts[r.ID] = r.Start
 	}
 	symbols := goruntime.NewSymbols()
@@ -108,12 +108,7 @@ func framesOf(symbols *goruntime.Symbols, stack []uintptr) (frames []runtime.Fra
 	for len(stack) > 0 {
 		n := symbols.Split(stack)
 		for _, f := range symbols.Frames(stack[:n]) {
-			switch f.Function {
-			case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
-			default:
-				if marker.IsFrame(f.Function) {
-					continue
-				}
+			if !wall.Silent(f.Function) {
 				frames = append(frames, runtime.Frame{Function: f.Function, File: f.File, Line: int(f.Line)})
 			}
 		}

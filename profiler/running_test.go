@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !spanprof_public
+
 package profiler_test
 
 import (
@@ -16,7 +18,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
@@ -27,9 +28,6 @@ func waitFor(stop <-chan struct{}) { <-stop }
 
 // The goroutines of an open local root and of a label from pprof.Do are listed.
 func TestRunning(t *testing.T) {
-	if err := goruntime.Unknown(); err != nil {
-		t.Skip(err)
-	}
 	spanlabels.TimesKept.Store(true)
 	find := func(id string) *profiler.Root {
 		all := profiler.Running()

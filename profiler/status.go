@@ -49,6 +49,17 @@ type Status struct {
 	Lanes []exporter.Status
 }
 
+// States of the CPU profiler, in words for people.
+const (
+	stateDisabled = "disabled by the environment"
+	stateStopped  = "stopped"
+	stateWaiting  = "waiting until another CPU profile of this process has been written"
+	stateOwn      = "profiling"
+	stateDeaf     = "profiling; there are no samples, because something else in this process handles SIGPROF"
+	stateForeign  = "another CPU profile is running in this process; trying again at the end of the window"
+	stateTaken    = "something else in this process has stopped the CPU profile; trying again at the end of the window"
+)
+
 // measuringCPU is how many Profilers of this process measure the CPU.
 var measuringCPU atomic.Int32
 
@@ -70,7 +81,7 @@ func (p *Profiler) Status() Status {
 // step.
 func (p *Profiler) publish() {
 	s := &Status{
-		Running:        p.loops && !p.closing,
+		Running:        !p.disabled && !p.closing,
 		Disabled:       p.disabled,
 		Kinds:          p.config.kinds,
 		Windows:        p.windows,

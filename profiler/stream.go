@@ -26,7 +26,8 @@ type sampler interface {
 }
 
 // stream is the measurement of one kind, cut into pieces. The pieces between two ends of windows
-// are the window's profile. A caller of Profile has its own pieces: both have the same samples. Only the loop uses it.
+// are the window's profile. A caller of Profile has its own pieces: both have the same samples.
+// Only the loop uses it.
 type stream struct {
 	kind    exporter.Kind
 	sampler sampler

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler/internal/wall"
@@ -53,13 +52,12 @@ var _ sampler = (*wallClock)(nil)
 
 // wallClock makes windows of the samples of package wall.
 type wallClock struct {
-	resource *resource.Resource
-	sampler  *wall.Sampler
-	opened   time.Time // the loop alone uses it
+	sampler *wall.Sampler
+	opened  time.Time // the loop alone uses it
 }
 
-func newWallClock(r *resource.Resource, budget float64) *wallClock {
-	return &wallClock{resource: r, sampler: wall.New(budget)}
+func newWallClock(budget float64) *wallClock {
+	return &wallClock{sampler: wall.New(budget)}
 }
 
 func (w *wallClock) start() error {
@@ -85,15 +83,7 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 		Kind:     exporter.KindWall,
 		Start:    opened,
 		Duration: w.opened.Sub(opened),
-		Resource: w.resource,
 	}, p), err
 }
 
-func (w *wallClock) status() WallStatus {
-	s := w.sampler.Stats()
-	return WallStatus{
-		Rate: s.Rate, Share: s.Share, Interval: s.Interval, CPU: s.CPU, Source: s.Source,
-		Rounds: s.Rounds, RoundsSkipped: s.Skipped, Unwatched: s.Unwatched,
-		Samples: s.Samples, SamplesDropped: s.Dropped,
-	}
-}
+func (w *wallClock) status() WallStatus { return WallStatus(w.sampler.Stats()) }

@@ -81,7 +81,7 @@ func main() {
 	_ = must(0, errors.Join(profiling.Shutdown(ctx), server.Shutdown(ctx), tp.Shutdown(ctx)))
 	stats := profiling.Store().Stats()
 	fmt.Printf("%d spans ended; spans carry %.1f %% of the process's CPU; profiles: %v\n",
-		stats.SpansEnded, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), profiling.Status().Lanes[0])
+		stats.SpansEnded, 100*float64(stats.CPUTimeLabelled)/float64(max(stats.CPUTime, 1)), profiling.Profiler().Status().Lanes[0])
 }
 
 func must[T any](value T, err error) T {

@@ -12,9 +12,6 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := p.Start(); err != nil {
-//		return err
-//	}
 //	defer func() {
 //		// Not the context of a signal, which has ended by then.
 //		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -60,8 +57,9 @@
 //
 // # Environment
 //
-// The variables have the names of otlptracehttp, with PROFILES in place of TRACES. Variables
-// for profiles replace variables for all signals, and options replace both. An unusable value is reported through otel.Handle and counts as unset.
+// The variables have the names of otlptracehttp, with PROFILES in place of TRACES. Variables for
+// profiles replace variables for all signals, and options replace both. An unusable value is
+// reported through otel.Handle and counts as unset.
 //
 //   - OTEL_EXPORTER_OTLP_ENDPOINT: the base URL, https://localhost:4318 by
 //     default, to which /v1development/profiles is appended.

@@ -73,8 +73,8 @@ type config struct {
 }
 
 // WithTags adds tags to every profile. They replace attributes of the Resource with the same
-// name. If there are too many labels for the server, tags stay. New refuses names other than letters, digits and
-// underscores, values that /ingest cannot carry, and more than 24 tags.
+// name. If there are too many labels for the server, tags stay. New refuses names other than
+// letters, digits and underscores, values that /ingest cannot carry, and more than 24 tags.
 func WithTags(tags map[string]string) Option {
 	tags = maps.Clone(tags)
 	return option(func(c *config) { c.tags = tags })

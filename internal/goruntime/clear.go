@@ -7,6 +7,7 @@ import (
 	"context"
 	"runtime/pprof"
 	"runtime/trace"
+	"strings"
 )
 
 // TraceMarkLabel is the category of messages in an execution trace that set what the
@@ -22,3 +23,10 @@ func ClearLabels() {
 		trace.Log(context.Background(), TraceMarkLabel, "")
 	}
 }
+
+// MaxTaskName is how long the name of a task of package runtime/trace may be. While a trace is
+// on, the runtime before Go 1.27 dies of a bit more than 65,000 bytes.
+const MaxTaskName = 60_000
+
+// CutTaskName returns the beginning of a name that is longer than MaxTaskName.
+func CutTaskName(name string) string { return strings.ToValidUTF8(name[:MaxTaskName], "") }

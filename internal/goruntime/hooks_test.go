@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.26 && !spanprof_public
+//go:build !spanprof_public
 
 package goruntime
 

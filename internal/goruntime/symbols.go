@@ -3,6 +3,14 @@
 
 package goruntime
 
+// Frame is a place in the source.
+type Frame struct {
+	Function  string
+	File      string
+	Line      int64
+	StartLine int64 // of Function
+}
+
 // Symbols finds the functions at the addresses of stacks. It caches them; the
 // program's code bounds the cache. It is not safe for concurrent use.
 type Symbols struct {

@@ -8,6 +8,7 @@ package report
 
 import (
 	"fmt"
+	"reflect"
 	"runtime/debug"
 )
 
@@ -34,4 +35,10 @@ func Contain(f func() error) error {
 		returned = true
 	}()
 	return <-result
+}
+
+// IsNil reports whether v is nil or a nil pointer.
+func IsNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }

@@ -199,8 +199,13 @@ type Root struct {
 
 // Running returns the open local roots with labels on goroutines, each once; nil unless
 // goruntime.ListsGoroutines. It costs about a microsecond for each goroutine.
-func Running() (roots []Root) {
+func Running() []Root {
 	_, sets := goruntime.Goroutines(nil, nil)
+	return Roots(sets)
+}
+
+// Roots returns the open local roots of label sets, each once.
+func Roots(sets []*labelSet) (roots []Root) {
 	seen := make(map[*Block]bool)
 	for _, set := range sets {
 		for b := blockOf(set); b != nil && !seen[b]; b = b.under() {

@@ -5,7 +5,6 @@
 package reporttest
 
 import (
-	"fmt"
 	"runtime/pprof"
 	"strings"
 	"time"
@@ -46,16 +45,4 @@ func reporting() bool {
 	var stacks strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2) // a Builder never fails
 	return strings.Contains(stacks.String(), "report.(*Reporter)")
-}
-
-// Times returns how many errors a report stands for: itself, and similar ones within the
-// minute.
-func Times(text string) uint64 {
-	i := strings.LastIndex(text, " (and ")
-	if i < 0 {
-		return 1
-	}
-	var more uint64
-	_, _ = fmt.Sscanf(text[i:], " (and %d more like it", &more)
-	return 1 + more
 }

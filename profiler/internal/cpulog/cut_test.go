@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !spanprof_public
+
 package cpulog
 
 import (
@@ -88,7 +90,6 @@ func cut(t *testing.T, l *Log) (samples int64, restarted bool) {
 
 // A Cut stops the runtime only if there are samples, and the reader blocks.
 func TestCutStopsOnlyABlockedReader(t *testing.T) {
-	known(t)
 	synctest.Test(t, func(t *testing.T) {
 		l, r := running(t)
 		for range 10 {
@@ -122,7 +123,6 @@ func TestCutStopsOnlyABlockedReader(t *testing.T) {
 
 // If Run gets no core for long the Cut stops and starts the runtime itself.
 func TestCutWithoutTheReader(t *testing.T) {
-	known(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := new(fakeRuntime)
 		l := New(r.read)
@@ -143,7 +143,6 @@ func TestCutWithoutTheReader(t *testing.T) {
 
 // Samples belong to a piece by their times.
 func TestSamplesAfterTheCut(t *testing.T) {
-	known(t)
 	l := fixed()
 	pc := uint64(funcPC(funcPC)) + 1
 	l.next = l.newPart(l.nano + 100)
@@ -157,7 +156,6 @@ func TestSamplesAfterTheCut(t *testing.T) {
 
 // A stop by something else ends the Log, and the samples before it stay.
 func TestForeignStop(t *testing.T) {
-	known(t)
 	synctest.Test(t, func(t *testing.T) {
 		l, r := running(t)
 		r.sample()

@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !spanprof_public
+
 package cpulog
 
 import (
@@ -22,14 +24,6 @@ import (
 	"github.com/spanprof/spanprof/profiler/internal/stacks"
 )
 
-// known skips where the package may not be used.
-func known(t *testing.T) {
-	t.Helper()
-	if err := goruntime.Unknown(); err != nil {
-		t.Skip(err)
-	}
-}
-
 // fixed returns a Log without a runtime behind it. Cut has all samples.
 func fixed() *Log {
 	l := New(nil)
@@ -43,7 +37,6 @@ func (l *Log) takeAll(records ...uint64) { l.take(records, make([]*goruntime.Lab
 
 // A location with a marker has only its other functions, inlined ones.
 func TestMarkers(t *testing.T) {
-	known(t)
 	pcs := make([]uintptr, 50)
 	marker.Do(t.Context(), "GET /", func(context.Context) { pcs = pcs[:runtime.Callers(1, pcs)] })
 	log := fixed()
@@ -88,16 +81,15 @@ func counted(t *testing.T, l *Log) map[string]int64 {
 }
 
 func TestTakeSumsRecords(t *testing.T) {
-	known(t)
 	l := fixed()
-	a, b := uint64(funcPC(TestTakeSumsRecords))+1, uint64(funcPC(known))+1
+	a, b := uint64(funcPC(TestTakeSumsRecords))+1, uint64(funcPC(fixed))+1
 	l.takeAll(
 		5, 0, 1, a, b,
 		4, 0, 1, b,
 		5, 0, 2, a, b,
 		4, 0, 0, 7, // seven samples lost
 	)
-	want := map[string]int64{"TestTakeSumsRecords": 3, "known": 1, "lostProfileEvent": 7}
+	want := map[string]int64{"TestTakeSumsRecords": 3, "fixed": 1, "lostProfileEvent": 7}
 	if diff := cmp.Diff(want, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
@@ -108,7 +100,6 @@ func TestTakeSumsRecords(t *testing.T) {
 
 // A mapping has functions if all locations have, as in runtime/pprof.
 func TestMappingHasFunctions(t *testing.T) {
-	known(t)
 	for name, test := range map[string]struct {
 		header uint64 // samples in the file's header, where no function is
 		want   bool
@@ -142,8 +133,7 @@ func TestMappingHasFunctions(t *testing.T) {
 
 // Records of another form are an error once, and later records count.
 func TestTakeRefusesOtherForms(t *testing.T) {
-	known(t)
-	pc := uint64(funcPC(known)) + 1
+	pc := uint64(funcPC(fixed)) + 1
 	for _, records := range [][]uint64{{2, 0}, {9, 0, 1, pc}, {0}, {4, 1, 1 << 40, pc}, {4, math.MaxInt64, 1, pc}} {
 		l := fixed()
 		l.takeAll(records...)
@@ -151,7 +141,7 @@ func TestTakeRefusesOtherForms(t *testing.T) {
 			t.Errorf("%d: %v, want ErrRecord", records, err)
 		}
 		l.takeAll(4, 0, 1, pc)
-		if diff := cmp.Diff(map[string]int64{"known": 1}, counted(t, l)); diff != "" {
+		if diff := cmp.Diff(map[string]int64{"fixed": 1}, counted(t, l)); diff != "" {
 			t.Errorf("samples after %d (-want +got):\n%s", records, diff)
 		}
 	}
@@ -159,7 +149,6 @@ func TestTakeRefusesOtherForms(t *testing.T) {
 
 // Stacks without any address of Go code are an error. Some records of C threads are not.
 func TestTakeRefusesOtherStacks(t *testing.T) {
-	known(t)
 	foreign := []uint64{4, 0, 1, 16}
 	for _, test := range []struct {
 		before, after int  // foreign stacks before and after one of Go code
@@ -173,7 +162,7 @@ func TestTakeRefusesOtherStacks(t *testing.T) {
 		l := fixed()
 		for i := range test.before + test.after {
 			if test.code && i == test.before {
-				l.takeAll(4, 0, 1, uint64(funcPC(known))+1)
+				l.takeAll(4, 0, 1, uint64(funcPC(fixed))+1)
 			}
 			l.takeAll(foreign...)
 		}
@@ -185,9 +174,8 @@ func TestTakeRefusesOtherStacks(t *testing.T) {
 
 // Stacks with equal hashes stay apart.
 func TestCountOfEqualHashes(t *testing.T) {
-	known(t)
 	l := fixed()
-	stack := []uint64{uint64(funcPC(known)) + 1}
+	stack := []uint64{uint64(funcPC(fixed)) + 1}
 	l.open.count(stack, nil, 0, 1)
 	for k, e := range l.open.entries {
 		e.stack = []uintptr{funcPC(counted) + 1} // as if another one were first
@@ -195,15 +183,14 @@ func TestCountOfEqualHashes(t *testing.T) {
 	}
 	l.open.count(stack, nil, 0, 2)
 	l.open.count(stack, nil, 0, 4)
-	if diff := cmp.Diff(map[string]int64{"counted": 1, "known": 6}, counted(t, l)); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"counted": 1, "fixed": 6}, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
 }
 
 // The header has the rate of the samples.
 func TestHeader(t *testing.T) {
-	known(t)
-	pc := uint64(funcPC(known)) + 1
+	pc := uint64(funcPC(fixed)) + 1
 	for _, test := range []struct {
 		header []uint64
 		period time.Duration
@@ -231,9 +218,8 @@ func TestHeader(t *testing.T) {
 
 // Equal labels, made again for each request, share an entry.
 func TestCountMergesEqualLabels(t *testing.T) {
-	known(t)
 	l := fixed()
-	stack := []uint64{uint64(funcPC(known)) + 1}
+	stack := []uint64{uint64(funcPC(fixed)) + 1}
 	for range 3 {
 		for _, set := range [][]string{{"a", "1"}, {"a", "1", "b", "2"}, {"a1", ""}} {
 			pprof.Do(t.Context(), pprof.Labels(set...), func(context.Context) {
@@ -244,16 +230,15 @@ func TestCountMergesEqualLabels(t *testing.T) {
 	if got := len(l.open.entries); got != 3 {
 		t.Errorf("%d entries, want 3", got)
 	}
-	if diff := cmp.Diff(map[string]int64{"known": 9}, counted(t, l)); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"fixed": 9}, counted(t, l)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
 }
 
 // Samples without room are counted.
 func TestCountIsBounded(t *testing.T) {
-	known(t)
 	l := fixed()
-	stack := []uint64{uint64(funcPC(known)) + 1, 0}
+	stack := []uint64{uint64(funcPC(fixed)) + 1, 0}
 	for i := range uint64(maxEntries) {
 		stack[1] = i + 1
 		l.open.count(stack, nil, 0, 1)
@@ -271,11 +256,10 @@ func TestCountIsBounded(t *testing.T) {
 
 // Full has a token before samples are dropped, once for each part.
 func TestFull(t *testing.T) {
-	known(t)
 	l := fixed()
 	take := func(n int) (full bool) {
 		for i := range n {
-			l.open.count([]uint64{uint64(funcPC(known)) + 1, uint64(len(l.open.entries) + i + 1)}, nil, 0, 1)
+			l.open.count([]uint64{uint64(funcPC(fixed)) + 1, uint64(len(l.open.entries) + i + 1)}, nil, 0, 1)
 		}
 		l.takeAll()
 		select {
@@ -297,12 +281,17 @@ func TestFull(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for range fullTimes - 1 {
+		l.open.count(nil, nil, 0, 1)
+	}
+	if take(0) || !take(1) {
+		t.Error("want that the part is full of times")
+	}
 }
 
 func FuzzTake(f *testing.F) {
 	f.Add([]byte{4, 0, 1, 1}, 1)
 	f.Fuzz(func(t *testing.T, words []byte, labels int) {
-		known(t)
 		records := make([]uint64, len(words))
 		for i, w := range words {
 			records[i] = uint64(w)
@@ -313,32 +302,4 @@ func FuzzTake(f *testing.F) {
 			t.Error(p.Profile.CheckValid())
 		}
 	})
-}
-
-// Times are bounded, and the kept ones are spread over all.
-func TestTimesAreBounded(t *testing.T) {
-	known(t)
-	l := fixed()
-	stack := []uint64{uint64(funcPC(known)) + 1}
-	const n = maxTimes + maxTimes/2
-	for i := range int64(n) {
-		l.open.count(stack, nil, i, 1)
-	}
-	p, err := l.Cut()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := p.Times[0]
-	if p.Profile.Sample[0].Value[0] != n || len(got) > maxTimes || len(got) < maxTimes/2 {
-		t.Errorf("%d times of %d samples", len(got), p.Profile.Sample[0].Value[0])
-	}
-	late := 0
-	for _, at := range got {
-		if at-got[0] >= n/2 {
-			late++
-		}
-	}
-	if share := float64(late) / float64(len(got)); share < 0.45 || share > 0.55 {
-		t.Errorf("%.2f of the times are of the second half", share)
-	}
 }

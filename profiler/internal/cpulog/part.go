@@ -19,9 +19,8 @@ const maxEntries = 1 << 16
 // fullEntries is how many entries make a cut urgent. The rest is room until then.
 const fullEntries = maxEntries * 3 / 4
 
-// maxTimes bounds the times of samples of a part, to 8 MB. If there are more, each kept time
-// stands for several samples.
-const maxTimes = 1 << 20
+// fullTimes is how many times of samples make a cut urgent: 8 MB.
+const fullTimes = 1 << 20
 
 var seed = maphash.MakeSeed()
 
@@ -35,7 +34,6 @@ type part struct {
 	dropped    int64 // samples for which there was no room
 	lastTime   int64 // of the last record that has one
 	times      int   // how many there are in entries
-	stride     int64 // one in so many samples of an entry has its time kept
 	foreign    int   // stacks without an address of Go code, before the first that has some
 	inCode     bool
 	err        error
@@ -43,7 +41,7 @@ type part struct {
 
 // newPart returns a part that begins at a nanotime. The caller holds l.mu, except in New.
 func (l *Log) newPart(at int64) *part {
-	p := &part{start: l.at(at), began: at, end: at, lastTime: at, period: time.Second / hz, entries: make(map[key]*entry), stride: 1}
+	p := &part{start: l.at(at), began: at, end: at, lastTime: at, period: time.Second / hz, entries: make(map[key]*entry)}
 	if l.open != nil {
 		// These do not change within a run.
 		p.inCode, p.foreign, p.period = l.open.inCode, l.open.foreign, l.open.period
@@ -93,7 +91,8 @@ func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64
 			continue
 		}
 		e.count += count
-		p.time(e, at)
+		e.times = append(e.times, at)
+		p.times++
 		return
 	}
 }
@@ -108,26 +107,6 @@ func (e *entry) is(stack []uint64) bool {
 		}
 	}
 	return true
-}
-
-// time keeps the time of a sample. The first of an entry is always kept.
-func (p *part) time(e *entry, at int64) {
-	if len(e.times) > 0 && e.count%p.stride != 0 {
-		return
-	}
-	e.times = append(e.times, at)
-	if p.times++; p.times < maxTimes {
-		return
-	}
-	p.stride *= 2
-	p.times = 0
-	for _, e := range p.entries {
-		for i := range (len(e.times) + 1) / 2 {
-			e.times[i] = e.times[2*i]
-		}
-		e.times = e.times[:(len(e.times)+1)/2]
-		p.times += len(e.times)
-	}
 }
 
 // content returns a string that is equal for equal labels.

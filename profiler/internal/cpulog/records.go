@@ -21,8 +21,8 @@ const (
 // two cores can differ, and a record may wait through a suspension of the machine.
 const disorder = int64(time.Second)
 
-// take counts records. A record is its length in words, the time, the count, and the stack. Each has a label set. The first record of a run has the rate instead. The caller
-// holds l.mu.
+// take counts records. A record is its length in words, the time, the count, and the stack. Each
+// has a label set. The first record of a run has the rate instead. The caller holds l.mu.
 func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 	now := goruntime.Nanotime()
 	for ; len(records) > 0; labels = labels[1:] {
@@ -62,7 +62,7 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 		p.lastTime = max(p.lastTime, at)
 		p.count(stack, labels[0], at, int64(count))
 	}
-	if len(l.open.entries) >= fullEntries {
+	if len(l.open.entries) >= fullEntries || l.open.times >= fullTimes {
 		signal(l.full)
 	}
 }

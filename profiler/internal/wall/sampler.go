@@ -37,15 +37,14 @@ const (
 	longest = 3
 )
 
-// Stats is the work of a Sampler since New.
+// Stats is the work of a Sampler since New. It has the fields of profiler.WallStatus.
 type Stats struct {
-	Source           string        // how rounds look: "runtime" or "public"
-	Rounds, Skipped  uint64        // taken, and not taken because of the budget
-	Samples, Dropped uint64        // goroutines that were counted, and not counted because the table was full
-	Unwatched        time.Duration // between rounds, and in no profile
-	CPU              time.Duration // cost of all this
-	Rate, Share      float64       // rounds per second and share of a core, in the last minute
-	Interval         time.Duration // planned mean time between rounds; 0 if there are too many goroutines
+	Rate, Share             float64
+	Interval, CPU           time.Duration
+	Source                  string
+	Rounds, RoundsSkipped   uint64
+	Unwatched               time.Duration
+	Samples, SamplesDropped uint64
 }
 
 // mark is the work up to a time.
@@ -176,7 +175,7 @@ func (s *Sampler) reportSparse(n int, interval time.Duration) {
 // attempt takes a round if the budget allows it.
 func (s *Sampler) attempt(now time.Time, n int) {
 	if !s.pacer.allow(now, n) {
-		s.count(func(st *Stats) { st.Skipped++ })
+		s.count(func(st *Stats) { st.RoundsSkipped++ })
 		s.pacer.postpone(now, n)
 		return
 	}
@@ -227,7 +226,7 @@ func (s *Sampler) round(now time.Time, n int) {
 	s.count(func(st *Stats) {
 		st.CPU += waking + cost
 		st.Samples += samples
-		st.Dropped += dropped
+		st.SamplesDropped += dropped
 		if err == nil {
 			st.Rounds++
 			st.Unwatched += unwatched

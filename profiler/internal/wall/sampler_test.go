@@ -147,7 +147,7 @@ func TestBudgetHolds(t *testing.T) {
 					if most := perMinute + max(perMinute, 11*dearest/10); worst > most {
 						t.Errorf("a minute took %v, want at most %v", worst, most)
 					}
-					if st := s.Stats(); st.CPU != total || st.Rounds != uint64(len(all)) || st.Skipped == 0 {
+					if st := s.Stats(); st.CPU != total || st.Rounds != uint64(len(all)) || st.RoundsSkipped == 0 {
 						t.Errorf("%+v, want %d rounds of %v and some skipped", st, len(all), total)
 					}
 					// Half of the time there are few goroutines, and a seventh of it far too

@@ -51,9 +51,9 @@ func newSource() source {
 	return newPublicSource()
 }
 
-// silent reports whether a function is the same for all goroutines: at the leaf those that
+// Silent reports whether a function is the same for all goroutines: at the leaf those that
 // suspend a goroutine, since their caller has the reason, and at the root goexit.
-func silent(function string) bool {
+func Silent(function string) bool {
 	switch function {
 	case "runtime.gopark", "runtime.goparkunlock", "runtime.asyncPreempt", "runtime.asyncPreempt2", "runtime.goexit":
 		return true
@@ -122,7 +122,7 @@ func (s *runtimeSource) visit(found func(stack []uintptr, labels []label, count 
 func (s *runtimeSource) split(stack []uintptr) int { return s.symbols.Split(stack) }
 
 func (s *runtimeSource) frames(location []uintptr) []frame {
-	return slices.DeleteFunc(slices.Clone(s.symbols.Frames(location)), func(f frame) bool { return silent(f.Function) })
+	return slices.DeleteFunc(slices.Clone(s.symbols.Frames(location)), func(f frame) bool { return Silent(f.Function) })
 }
 
 var _ source = (*publicSource)(nil)
@@ -188,7 +188,7 @@ func labelsOf(s *profile.Sample) []label {
 func framesOf(l *profile.Location) []frame {
 	frames := make([]frame, 0, len(l.Line))
 	for _, line := range l.Line {
-		if f := line.Function; f != nil && !silent(f.Name) {
+		if f := line.Function; f != nil && !Silent(f.Name) {
 			frames = append(frames, frame{Function: f.Name, File: f.Filename, Line: line.Line, StartLine: f.StartLine})
 		}
 	}

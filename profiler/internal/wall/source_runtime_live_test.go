@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build live && go1.26 && !go1.28 && !spanprof_public
+//go:build live && !go1.28 && !spanprof_public
 
 package wall
 

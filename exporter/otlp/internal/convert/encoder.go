@@ -18,6 +18,15 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
+// scopeName is the instrumentation scope of the profiles.
+const scopeName = "github.com/spanprof/spanprof"
+
+// Attributes of the scope without a semantic convention.
+const (
+	kindKey          = attribute.Key("spanprof.profile.kind")
+	linkProfileIDKey = attribute.Key("spanprof.link.profile_id")
+)
+
 // encoder makes the message of one profile.
 type encoder struct {
 	config  Config

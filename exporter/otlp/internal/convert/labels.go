@@ -13,6 +13,13 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
+// Keys of the map for a number of a label with several numbers, if its unit differs from
+// the first.
+const (
+	valueKey = attribute.Key("value")
+	unitKey  = attribute.Key("unit")
+)
+
 // labelEncoder turns the labels of samples into Links and attributes.
 type labelEncoder struct {
 	idAttributes bool // ids of spans are attributes too

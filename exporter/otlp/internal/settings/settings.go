@@ -19,6 +19,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
+	"github.com/spanprof/spanprof/internal/httpsend"
 )
 
 // Config is the configuration of an exporter.
@@ -127,6 +128,34 @@ func lookup(name string) (key, value string) {
 	}
 	key = prefix + name
 	return key, strings.TrimSpace(os.Getenv(key))
+}
+
+// parseHeaders reads key=value pairs separated by commas, with values in
+// percent-encoding, as in W3C Baggage. It returns the valid ones even if others are
+// invalid. Errors do not contain values, which may be secrets.
+func parseHeaders(text string) (map[string]string, error) {
+	headers := map[string]string{}
+	var errs []error
+	for i, pair := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		if !ok || !httpsend.IsToken(key) {
+			errs = append(errs, fmt.Errorf("header %d is ignored: want key=value", i+1))
+			continue
+		}
+		value, err := url.PathUnescape(value)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("header %s is ignored: percent-encoding is wrong", key))
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if err := httpsend.CheckHeader(key, value); err != nil {
+			errs = append(errs, fmt.Errorf("%w: it is ignored", err))
+			continue
+		}
+		headers[key] = value
+	}
+	return headers, errors.Join(errs...)
 }
 
 // ParseURL returns an HTTP URL. The error contains no part of the text, which may have a
