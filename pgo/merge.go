@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/pgocheck/calls"
 	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
@@ -39,7 +40,8 @@ const minLeaf = 2
 // it has read. Sources that cannot be used are left out, see [Result.LeftOut].
 //
 // Sources may be of different replicas, rates and times: their CPU time in nanoseconds is
-// added. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
+// added. All replicas have the same weight: the CPU time of their samples is scaled to the
+// same sum. The sum of all replicas and the counts of samples are unchanged. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
 // sources, it has their errors.
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{spans: map[string]int64{}}
@@ -121,9 +123,6 @@ func (m *merger) add(source Source) error {
 	if s.cpu == 0 {
 		return nil
 	}
-	if m.unbalanced {
-		r = m.replicas[0] // one profile of all replicas takes less memory
-	}
 	r.pending = append(r.pending, s.profile)
 	if m.pending++; m.pending < maxPending {
 		return nil
@@ -180,10 +179,8 @@ func (m *merger) result() (*Result, error) {
 		if err := r.merge(); err != nil {
 			return nil, fmt.Errorf("pgo: %s: %w", r.name, err)
 		}
-		if !m.unbalanced {
-			r.weight = float64(m.cpu/used) / float64(r.cpu)
-			scale(r.pending[0], r.weight)
-		}
+		r.weight = float64(m.cpu/used) / float64(r.cpu)
+		scale(r.pending[0], r.weight)
 		all = append(all, r.pending[0])
 	}
 	merged, err := profile.Merge(all)
@@ -192,7 +189,7 @@ func (m *merger) result() (*Result, error) {
 	}
 	merged.Comments = m.comments()
 	result := &Result{Profile: merged, Samples: m.samples, CPU: time.Duration(m.cpu), Functions: len(merged.Function), Replicas: len(m.replicas)}
-	result.Warnings = m.warnings(unseen(merged))
+	result.Warnings = m.warnings(calls.Unseen(merged, countValue))
 	return result, nil
 }
 
