@@ -194,7 +194,6 @@ func (c *comparison) fill(r *Result) {
 
 // test tests the total by itself, and the functions together.
 func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
-	r.Tests = len(changes)
 	_, all := c.change(total)
 	if r.Per != PerShare {
 		s := prior{}.welch(all)
