@@ -201,25 +201,25 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 
 // Types of a kind are listed once, for one service or for all.
 func TestTypesOf(t *testing.T) {
-	cpu, other := profileType{id: "a", sample: "cpu", kind: exporter.KindCPU}, profileType{id: "b", sample: "samples", kind: exporter.KindCPU}
-	heap := profileType{id: "c", sample: "inuse_space", kind: exporter.KindHeap}
+	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
+	heap := querier.Type{ID: "c", Sample: "inuse_space", Kind: exporter.KindHeap}
 	v := &view{asked: true, held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
 	for _, test := range []struct {
 		kind    exporter.Kind
 		service string
-		want    []profileType
+		want    []querier.Type
 	}{
-		{exporter.KindCPU, "", []profileType{cpu, other}},
-		{exporter.KindCPU, "shop", []profileType{cpu}},
-		{exporter.KindCPU, "cart", []profileType{other}},
-		{exporter.KindHeap, "", []profileType{heap}},
+		{exporter.KindCPU, "", []querier.Type{cpu, other}},
+		{exporter.KindCPU, "shop", []querier.Type{cpu}},
+		{exporter.KindCPU, "cart", []querier.Type{other}},
+		{exporter.KindHeap, "", []querier.Type{heap}},
 		{exporter.KindHeap, "shop", nil},
 	} {
 		if got, err := v.typesOf(test.kind, test.service); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s of %q: got %v, %v, want %v", test.kind, test.service, got, err, test.want)
 		}
 	}
-	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []profileType{cpu}) {
+	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := v.standardTypes(exporter.KindCPU, "cart"); err != nil || len(got) != 0 {

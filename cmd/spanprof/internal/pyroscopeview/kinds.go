@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -24,7 +27,23 @@ const (
 // series is what the server has of a service.
 type series struct {
 	service, version string
-	profileType
+	querier.Type
+}
+
+// parseType reads the id of a profile type. It returns false for one that no page shows.
+func parseType(id string) (querier.Type, bool) {
+	t, ok := querier.ParseType(id)
+	return t, ok && !strings.HasPrefix(string(t.Kind), columns.Other)
+}
+
+// standard returns the sample type of a kind that a query means which names none.
+func standard(kind exporter.Kind) string {
+	for _, t := range flameql.Types {
+		if t.Kind == kind && t.SampleType != "" {
+			return t.SampleType
+		}
+	}
+	return "samples"
 }
 
 // series returns what the server has in the time of the view, by service, version and
@@ -50,7 +69,7 @@ func (v *view) series() ([]series, error) {
 		}
 	}
 	slices.SortFunc(v.held, func(a, b series) int {
-		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.kind, b.kind), cmp.Compare(a.version, b.version), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.version, b.version), cmp.Compare(a.ID, b.ID))
 	})
 	v.asked = true
 	return v.held, nil
@@ -58,16 +77,16 @@ func (v *view) series() ([]series, error) {
 
 // typesOf returns the profile types of a kind, of one service or, where service is empty,
 // of all.
-func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error) {
+func (v *view) typesOf(kind exporter.Kind, service string) ([]querier.Type, error) {
 	all, err := v.series()
 	if err != nil {
 		return nil, err
 	}
-	var types []profileType
+	var types []querier.Type
 	for _, s := range all {
 		// There are few types, of many services.
-		if s.kind == kind && (service == "" || s.service == service) && !slices.Contains(types, s.profileType) {
-			types = append(types, s.profileType)
+		if s.Kind == kind && (service == "" || s.service == service) && !slices.Contains(types, s.Type) {
+			types = append(types, s.Type)
 		}
 	}
 	return types, nil
@@ -75,17 +94,17 @@ func (v *view) typesOf(kind exporter.Kind, service string) ([]profileType, error
 
 // sampleTypes returns the profile types of a kind with a sample type. The error means that
 // there are only others.
-func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]profileType, error) {
+func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]querier.Type, error) {
 	all, err := v.typesOf(kind, service)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	types := slices.DeleteFunc(slices.Clone(all), func(t profileType) bool {
-		if !slices.Contains(names, t.sample) {
-			names = append(names, t.sample)
+	types := slices.DeleteFunc(slices.Clone(all), func(t querier.Type) bool {
+		if !slices.Contains(names, t.Sample) {
+			names = append(names, t.Sample)
 		}
-		return t.sample != sample
+		return t.Sample != sample
 	})
 	if len(types) == 0 && len(all) > 0 {
 		return nil, fmt.Errorf("%s profiles: %w %q: the server has %q", kind, store.ErrUnknownSampleType, sample, names)
@@ -95,7 +114,7 @@ func (v *view) sampleTypes(kind exporter.Kind, sample, service string) ([]profil
 
 // standardTypes returns the profile types of a kind with the sample type that a query
 // means which names none; none if there are others alone.
-func (v *view) standardTypes(kind exporter.Kind, service string) ([]profileType, error) {
+func (v *view) standardTypes(kind exporter.Kind, service string) ([]querier.Type, error) {
 	types, err := v.sampleTypes(kind, standard(kind), service)
 	if errors.Is(err, store.ErrUnknownSampleType) {
 		return nil, nil
@@ -112,7 +131,7 @@ func (v *view) Windows() ([]store.WindowInfo, error) {
 	}
 	var windows []store.WindowInfo
 	for _, s := range all {
-		windows = append(windows, store.WindowInfo{Kind: s.kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)})
+		windows = append(windows, store.WindowInfo{Kind: s.Kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)})
 	}
 	// They come by service, kind and version.
 	return slices.Compact(windows), nil
@@ -145,7 +164,7 @@ func (v *view) kindSums(q store.Query) (*store.Samples, error) {
 	case c.simple:
 		for _, s := range all {
 			if c.service == "" || s.service == c.service {
-				add(s.kind)
+				add(s.Kind)
 			}
 		}
 	default:
@@ -158,7 +177,7 @@ func (v *view) kindSums(q store.Query) (*store.Samples, error) {
 		}
 		for _, set := range sets {
 			if t, ok := parseType(set[typeLabel]); ok {
-				add(t.kind)
+				add(t.Kind)
 			}
 		}
 	}

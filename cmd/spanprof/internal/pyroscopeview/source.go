@@ -8,10 +8,9 @@
 //
 //	source.go    the source: one view a request
 //	view.go      the time of a view, its notes, and how much it may ask
-//	types.go     profile types of the server and kinds of profiles here
 //	selector.go  conditions of a query as selectors of the server
 //	selection.go samples: a flame graph, pprof
-//	kinds.go     services and their kinds
+//	kinds.go     services, their profile types and kinds
 //	series.go    values over time and by name
 //	spans.go     the list of spans
 //	span.go      one span: its name and service

@@ -88,7 +88,7 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		if len(types) == 0 {
 			continue
 		}
-		s.Type = types[0].id
+		s.Type = types[0].ID
 		if all, err = v.page(s); err != nil {
 			return nil, err
 		}

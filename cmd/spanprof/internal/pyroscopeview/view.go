@@ -4,9 +4,11 @@
 package pyroscopeview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
@@ -110,20 +112,10 @@ func around(from, until time.Time) (time.Time, time.Time) {
 // group runs functions at one time, and returns the first error in their order.
 func group(run ...func() error) error {
 	errs := make([]error, len(run))
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for i, f := range run {
-		go func() {
-			errs[i] = f()
-			done <- struct{}{}
-		}()
+		all.Go(func() { errs[i] = f() })
 	}
-	for range run {
-		<-done
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	all.Wait()
+	return cmp.Or(errs...)
 }

@@ -57,7 +57,7 @@ func (s *pyroscope) series(ctx context.Context, kinds []exporter.Kind) ([]series
 			continue
 		}
 		t, ok := querier.ParseType(profileType)
-		if !ok || !wants(kinds, exporter.Kind(t.Kind)) {
+		if !ok || !wants(kinds, t.Kind) {
 			continue
 		}
 		one := series{service: set["service_name"], label: label, replica: set[label], group: t.Group}
@@ -99,7 +99,7 @@ func (s *pyroscope) read(ctx context.Context, one series) ([]*Profile, error) {
 	if one.label != "" {
 		matchers = append(matchers, one.label+"="+strconv.Quote(one.replica))
 	}
-	selector := narrowed(s.selector, matchers)
+	selector := querier.Narrowed(s.selector, matchers...)
 	name := s.client.String() + " " + one.group + selector
 	parts := make([]*profile.Profile, 0, len(one.types))
 	for i, t := range one.types {
@@ -161,15 +161,6 @@ func (one series) resource() *resource.Resource {
 		attributes = append(attributes, attribute.String(one.label, one.replica))
 	}
 	return resource.NewSchemaless(attributes...)
-}
-
-// narrowed adds conditions to a label selector.
-func narrowed(selector string, matchers []string) string {
-	inner := strings.TrimSuffix(strings.TrimSpace(strings.Trim(selector, "{}")), ",")
-	if inner != "" {
-		matchers = append([]string{inner}, matchers...)
-	}
-	return "{" + strings.Join(matchers, ",") + "}"
 }
 
 // widen adds columns of the other types to a profile of the i-th type: the server returns
