@@ -53,6 +53,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 // Config is the configuration of Run.
@@ -63,8 +64,6 @@ type Config struct {
 	// For is how long to record, Every how long a window is. CPU profiles are in
 	// whole seconds.
 	For, Every time.Duration
-	// Kinds are the kinds to record, out of source.TargetKinds.
-	Kinds []exporter.Kind
 	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
@@ -111,18 +110,18 @@ func (r *Result) gap(kind exporter.Kind, length time.Duration) {
 // String returns the result as a line.
 func (r Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s", r.Target, count(r.Profiles, "profile"), size(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s, %s", r.Target, termtext.Plural(r.Profiles, "profile"), termtext.Value(r.Bytes, termtext.Bytes))
 	if r.Profiles > 0 {
-		fmt.Fprintf(&b, ", %s of the process, in %s", count(r.Runs, "run"), r.Dir)
+		fmt.Fprintf(&b, ", %s of the process, in %s", termtext.Plural(r.Runs, "run"), r.Dir)
 	}
 	if r.Failures > 0 {
-		fmt.Fprintf(&b, "; %s", count(r.Failures, "failure"))
+		fmt.Fprintf(&b, "; %s", termtext.Plural(r.Failures, "failure"))
 	}
 	if r.Busy > 0 {
-		fmt.Fprintf(&b, "; the CPU profiler was in use %s", count(r.Busy, "time"))
+		fmt.Fprintf(&b, "; the CPU profiler was in use %s", termtext.Plural(r.Busy, "time"))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
-		fmt.Fprintf(&b, "; %s: %s of %v", kind, count(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
+		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
 	}
 	if len(r.Lacks) > 0 {
 		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
@@ -131,20 +130,6 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "; %v", r.Err)
 	}
 	return b.String()
-}
-
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}
-
-func size(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // Run records until the time is over or ctx ends. It returns the result of each target
