@@ -8,14 +8,15 @@ package credential
 import (
 	"errors"
 	"net/http"
+	"os"
 )
 
 // Header returns the header of each request: Authorization by SPANPROF_TOKEN, or by
 // SPANPROF_USER and SPANPROF_PASSWORD; X-Scope-OrgID by SPANPROF_TENANT; and the name of
 // the program. It is an error if both a token and a user or a password are set.
-func Header(getenv func(string) string) (http.Header, error) {
+func Header() (http.Header, error) {
 	header := http.Header{"User-Agent": {"spanprof"}}
-	user, password, token := getenv("SPANPROF_USER"), getenv("SPANPROF_PASSWORD"), getenv("SPANPROF_TOKEN")
+	user, password, token := os.Getenv("SPANPROF_USER"), os.Getenv("SPANPROF_PASSWORD"), os.Getenv("SPANPROF_TOKEN")
 	switch {
 	case token != "" && (user != "" || password != ""):
 		return nil, errors.New("both SPANPROF_TOKEN and SPANPROF_USER or SPANPROF_PASSWORD are set: a request has room for one")
@@ -25,7 +26,7 @@ func Header(getenv func(string) string) (http.Header, error) {
 		r := http.Request{Header: header}
 		r.SetBasicAuth(user, password)
 	}
-	if tenant := getenv("SPANPROF_TENANT"); tenant != "" {
+	if tenant := os.Getenv("SPANPROF_TENANT"); tenant != "" {
 		header.Set("X-Scope-OrgID", tenant)
 	}
 	return header, nil

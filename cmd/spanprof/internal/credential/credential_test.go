@@ -24,7 +24,10 @@ func TestHeader(t *testing.T) {
 		"token and password": {map[string]string{"SPANPROF_TOKEN": "t0ken", "SPANPROF_PASSWORD": "secret"}, "", "", "room for one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			header, err := credential.Header(func(name string) string { return test.environment[name] })
+			for key, value := range test.environment {
+				t.Setenv(key, value)
+			}
+			header, err := credential.Header()
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("%v, want %q", err, test.err)

@@ -25,7 +25,7 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func newClient(t *testing.T, f transport) *Client {
 	t.Helper()
-	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, func(string) string { return "" }, 1<<20, "ask for less")
+	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, 1<<20, "ask for less")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,10 @@ type Client struct {
 }
 
 // New returns a client of the server at an address. The address begins with http:// or
-// https://, or with pyroscope+ before these. getenv has the credentials, see package
-// credential. An unpacked answer may have maxBytes. The error for a larger one ends with
-// remedy.
-func New(address *url.URL, getenv func(string) string, maxBytes int64, remedy string) (*Client, error) {
-	header, err := credential.Header(getenv)
+// https://, or with pyroscope+ before these. The credentials are of package credential.
+// An unpacked answer may have maxBytes. The error for a larger one ends with remedy.
+func New(address *url.URL, maxBytes int64, remedy string) (*Client, error) {
+	header, err := credential.Header()
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -73,7 +72,7 @@ type client struct {
 
 // clientFromEnvironment returns a client with the credentials of the environment.
 func clientFromEnvironment() (*client, error) {
-	header, err := credential.Header(os.Getenv)
+	header, err := credential.Header()
 	if err != nil {
 		return nil, err
 	}
