@@ -100,7 +100,7 @@ func TestCredentials(t *testing.T) {
 					t.Errorf("the error has a credential: %s", text)
 				}
 			}
-			if !strings.Contains(text, "403 Forbidden to Series: [redacted] is not allowed (credentials come from") {
+			if !strings.Contains(text, "Series: the server answers 403 Forbidden: [redacted] is not allowed (credentials come from") {
 				t.Error(text)
 			}
 		})
