@@ -52,9 +52,6 @@ func (v *view) series() ([]series, error) {
 	if v.asked {
 		return v.held, nil
 	}
-	if err := v.call(); err != nil {
-		return nil, err
-	}
 	from, until := around(v.from, v.until)
 	sets, err := v.client.Series(v.ctx, "", []string{serviceName, versionLabel, typeLabel}, from, until)
 	if err != nil {
@@ -168,9 +165,6 @@ func (v *view) kindSums(q store.Query) (*store.Samples, error) {
 			}
 		}
 	default:
-		if err := v.call(); err != nil {
-			return nil, err
-		}
 		sets, err := v.client.Series(v.ctx, c.labels, []string{typeLabel}, from, until)
 		if err != nil {
 			return nil, err
@@ -214,9 +208,6 @@ func (v *view) kindsOfIDs(c conditions, q store.Query) (kinds []exporter.Kind, e
 func (v *view) total(s querier.Selector) (int64, error) {
 	if m, ok := v.merges[key(s)]; ok {
 		return m.total, nil
-	}
-	if err := v.call(); err != nil {
-		return 0, err
 	}
 	return v.client.Total(v.ctx, s)
 }

@@ -41,9 +41,6 @@ func (v *view) merge(s querier.Selector) (*merged, error) {
 	if m, ok := v.merges[key(s)]; ok {
 		return m, nil
 	}
-	if err := v.call(); err != nil {
-		return nil, err
-	}
 	p, err := v.client.Merge(v.ctx, s)
 	if err != nil {
 		return nil, err

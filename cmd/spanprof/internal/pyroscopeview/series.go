@@ -52,11 +52,6 @@ func (v *view) steps(q store.Query) (*store.Samples, error) {
 		v.note("of several profile types of this kind, the time line has " + types[0].ID)
 	}
 	var named, all []querier.Points
-	for range 2 {
-		if err := v.call(); err != nil {
-			return nil, err
-		}
-	}
 	err = group(func() (err error) {
 		named, err = v.client.SelectSeries(v.ctx, s, []string{labelkey.SpanName}, step, maxLineNames, answer.Momentary)
 		return err
@@ -144,9 +139,6 @@ func (v *view) nameTotals() ([]store.NameTotal, error) {
 	}
 	types, err := v.standardTypes(exporter.KindCPU, "")
 	if err != nil || len(types) == 0 {
-		return nil, err
-	}
-	if err := v.call(); err != nil {
 		return nil, err
 	}
 	from, until, step := cut(v.from, v.until, 1) // One step has all of it.

@@ -123,9 +123,6 @@ const (
 // valueOf returns the value of a label of what a selector selects, which is one span: ""
 // if there is none, or too many to look for.
 func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
-	if err := v.call(); err != nil {
-		return "", err
-	}
 	values, err := v.client.LabelValues(v.ctx, asked.Labels, label, asked.From, asked.Until)
 	if err != nil {
 		return "", err
@@ -142,9 +139,6 @@ func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
 		found := make([]int64, len(pieces))
 		var ask []func() error
 		for i, piece := range pieces {
-			if err := v.call(); err != nil {
-				return "", err
-			}
 			s := asked
 			s.Labels = withList(asked.Labels, label, piece)
 			ask = append(ask, func() (err error) {

@@ -41,9 +41,6 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 	if p, ok := v.listed[key(s)]; ok {
 		return p, nil
 	}
-	if err := v.call(); err != nil {
-		return nil, err
-	}
 	step := max(time.Second, (s.Until.Sub(s.From) / spanSteps).Truncate(time.Second))
 	p := &spanPage{}
 	var err error

@@ -35,6 +35,10 @@ type Client struct {
 	maxBytes   int64
 	remedy     string
 	slots      chan struct{}
+	// left is the number of calls that remain, and most that number at first; nil for any
+	// number.
+	left *atomic.Int64
+	most int64
 }
 
 // New returns a client of the server at an address. The address begins with http:// or
@@ -54,6 +58,14 @@ func New(address *url.URL, maxBytes int64, remedy string) (*Client, error) {
 		remedy:   remedy,
 		slots:    make(chan struct{}, maxCalls),
 	}, nil
+}
+
+// Limited returns a client of the same server for at most n calls.
+func (c *Client) Limited(n int64) *Client {
+	own := *c
+	own.left, own.most = new(atomic.Int64), n
+	own.left.Store(n)
+	return &own
 }
 
 // String returns the server's address as given, without credentials.
@@ -92,11 +104,14 @@ func (c *Client) callJSON(ctx context.Context, method string, request, answer an
 
 // call makes a call and returns the unpacked answer.
 func (c *Client) call(ctx context.Context, method, contentType string, request []byte) ([]byte, error) {
+	if c.left != nil && c.left.Add(-1) < 0 {
+		return nil, fmt.Errorf("%s: this page takes more than %d calls: ask for less", c.name, c.most)
+	}
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("%s: %w", c.name, context.Cause(ctx))
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/querier.v1.QuerierService/"+method, bytes.NewReader(request))
 	if err != nil {
@@ -106,6 +121,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	r.Header.Set("Connect-Protocol-Version", "1")
 	header, body, err := c.client.Fetch(r, c.name+": "+method, callTime, c.maxBytes)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", c.name, context.Cause(ctx))
 	case errors.Is(err, client.ErrTooLate):
 		return nil, fmt.Errorf("%w: ask for less time, or fewer labels", err)
 	case errors.Is(err, client.ErrTooLarge):
