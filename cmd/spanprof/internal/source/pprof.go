@@ -127,7 +127,7 @@ func (s *pprofSource) measured(ctx context.Context, kind exporter.Kind, measure 
 		w.Start = start
 	}
 	w.Resource = s.target.Resource(parsed)
-	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.Host()}, nil
+	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.base.Host}, nil
 }
 
 // Resource returns the attributes of the process that are in its address and in p.

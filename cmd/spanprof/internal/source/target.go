@@ -73,9 +73,6 @@ func newTarget(u *url.URL) (*Target, error) {
 // Name returns the address without credentials.
 func (t *Target) Name() string { return t.base.String() }
 
-// Host returns the host and the port.
-func (t *Target) Host() string { return t.base.Host }
-
 // Raw is a profile as the server sent it.
 type Raw struct {
 	Data   []byte
