@@ -217,7 +217,7 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 func TestTypesOf(t *testing.T) {
 	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
 	heap := querier.Type{ID: "c", Sample: "inuse_space", Kind: exporter.KindHeap}
-	v := &view{asked: true, held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
+	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
 	for _, test := range []struct {
 		kind    exporter.Kind
 		service string

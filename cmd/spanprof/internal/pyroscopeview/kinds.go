@@ -49,7 +49,7 @@ func standard(kind exporter.Kind) string {
 // series returns what the server has in the time of the view, by service, version and
 // type.
 func (v *view) series() ([]series, error) {
-	if v.asked {
+	if v.held != nil {
 		return v.held, nil
 	}
 	from, until := around(v.from, v.until)
@@ -60,6 +60,7 @@ func (v *view) series() ([]series, error) {
 	if len(sets) > maxSeries {
 		return nil, fmt.Errorf("%s has %d services, versions and types, and a page takes %d: ask for less time", v.client, len(sets), maxSeries)
 	}
+	v.held = []series{}
 	for _, set := range sets {
 		if t, ok := parseType(set[typeLabel]); ok {
 			v.held = append(v.held, series{set[serviceName], set[versionLabel], t})
@@ -68,7 +69,6 @@ func (v *view) series() ([]series, error) {
 	slices.SortFunc(v.held, func(a, b series) int {
 		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.version, b.version), cmp.Compare(a.ID, b.ID))
 	})
-	v.asked = true
 	return v.held, nil
 }
 
@@ -189,19 +189,27 @@ func (v *view) kindsOfIDs(c conditions, q store.Query) (kinds []exporter.Kind, e
 		if err != nil {
 			return nil, err
 		}
-		total := int64(0)
-		for _, t := range types {
-			n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
-			if err != nil {
-				return nil, err
-			}
-			total += n
+		total, err := v.totalOf(types, c, q)
+		if err != nil {
+			return nil, err
 		}
 		if total != 0 {
 			kinds = append(kinds, kind)
 		}
 	}
 	return kinds, nil
+}
+
+// totalOf returns the sum of what a query selects of some profile types.
+func (v *view) totalOf(types []querier.Type, c conditions, q store.Query) (total int64, err error) {
+	for _, t := range types {
+		n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
 }
 
 // total returns the sum of what a selector selects, from its samples if they are here.

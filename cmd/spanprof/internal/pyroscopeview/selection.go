@@ -154,15 +154,8 @@ func (v *view) samples(q store.Query, t querier.Type, c conditions, selection *s
 	if err != nil {
 		return 0, err
 	}
-	total := int64(0)
-	for _, t := range types {
-		n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return max(total, 1), nil
+	total, err := v.totalOf(types, c, q)
+	return max(total, 1), err
 }
 
 // addStacks adds the stacks of a profile to a selection.

@@ -91,8 +91,7 @@ type view struct {
 	notes       []string
 
 	// What is asked once for a view.
-	held   []series
-	asked  bool // whether held is known
+	held   []series // nil if unknown
 	merges map[string]*merged
 	seen   map[string]querier.Selector
 	spans  map[string]foundSpan
