@@ -29,7 +29,6 @@ func TestCompiler(t *testing.T) {
 	}{
 		{"whole", nil},
 		{"leaf", []pgo.Option{pgo.WithLeaf(2)}},
-		{"unbalanced", []pgo.Option{pgo.WithoutBalance()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			result, err := merge([]pgo.Source{a.source("one"), a.source("two")}, test.opts...)

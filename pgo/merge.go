@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
 // Source is a CPU profile to merge.
@@ -37,7 +40,8 @@ const minLeaf = 2
 // it has read. Sources that cannot be used are left out, see [Result.LeftOut].
 //
 // Sources may be of different replicas, rates and times: their CPU time in nanoseconds is
-// added. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
+// added. All replicas have the same weight: the CPU time of their samples is scaled to the
+// same sum. The sum of all replicas and the counts of samples are unchanged. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
 // sources, it has their errors.
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{spans: map[string]int64{}}
@@ -119,9 +123,6 @@ func (m *merger) add(source Source) error {
 	if s.cpu == 0 {
 		return nil
 	}
-	if m.unbalanced {
-		r = m.replicas[0] // one profile of all replicas takes less memory
-	}
 	r.pending = append(r.pending, s.profile)
 	if m.pending++; m.pending < maxPending {
 		return nil
@@ -178,10 +179,8 @@ func (m *merger) result() (*Result, error) {
 		if err := r.merge(); err != nil {
 			return nil, fmt.Errorf("pgo: %s: %w", r.name, err)
 		}
-		if !m.unbalanced {
-			r.weight = float64(m.cpu/used) / float64(r.cpu)
-			scale(r.pending[0], r.weight)
-		}
+		r.weight = float64(m.cpu/used) / float64(r.cpu)
+		scale(r.pending[0], r.weight)
 		all = append(all, r.pending[0])
 	}
 	merged, err := profile.Merge(all)
@@ -190,7 +189,7 @@ func (m *merger) result() (*Result, error) {
 	}
 	merged.Comments = m.comments()
 	result := &Result{Profile: merged, Samples: m.samples, CPU: time.Duration(m.cpu), Functions: len(merged.Function), Replicas: len(m.replicas)}
-	result.Warnings = m.warnings(unseen(merged))
+	result.Warnings = m.warnings(calls.Unseen(merged, countValue))
 	return result, nil
 }
 
@@ -242,4 +241,33 @@ func (m *merger) comments() []string {
 		comments = append(comments, fmt.Sprintf("from %s: %d samples", b, b.samples))
 	}
 	return comments
+}
+
+var (
+	// ErrNotCPU is the error for a profile without CPU time that the compiler can use.
+	ErrNotCPU = errors.New("not a CPU profile")
+	// ErrEmpty is the error for profiles without samples, or without samples of the span
+	// that WithSpan names.
+	ErrEmpty = errors.New("no samples")
+)
+
+// maxUnpacked bounds a profile without gzip. A CPU profile of a minute has about a
+// megabyte.
+const maxUnpacked = 128 << 20
+
+// Parse parses a profile in the pprof format, gzipped or not, or a heap profile as text. The
+// error wraps [ErrEmpty] if there are no data. The error for the file of another tool
+// describes it.
+func Parse(data []byte) (*profile.Profile, error) {
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: it has no bytes", ErrEmpty)
+	}
+	p, err := untrusted.File(data, maxUnpacked)
+	if err != nil {
+		return nil, fmt.Errorf("not a profile in the pprof format: %w", err)
+	}
+	if len(p.SampleType) == 0 {
+		return nil, errors.New("not a profile: it has no columns of values")
+	}
+	return p, nil
 }

@@ -94,7 +94,7 @@ func TestRates(t *testing.T) {
 	}
 	timed.SampleType = []*profile.ValueType{{Type: "cpu", Unit: "microseconds"}}
 	timed.PeriodType = &profile.ValueType{Type: "cpu", Unit: "microseconds"}
-	result, err := merge([]pgo.Source{{Name: "a", Data: encode(t, fast)}, {Name: "b", Profile: slow}, {Name: "c", Profile: counted}, {Name: "d", Profile: timed}}, pgo.WithoutBalance())
+	result, err := merge([]pgo.Source{{Replica: "a", Data: encode(t, fast)}, {Replica: "a", Profile: slow}, {Replica: "a", Profile: counted}, {Replica: "a", Profile: timed}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,6 @@ func TestBalance(t *testing.T) {
 	}
 	if !warns(result, "calm has 50 samples, and each counts 67 times") || len(result.Warnings) != 1 {
 		t.Errorf("got %q", result.Warnings)
-	}
-	if result, err = merge(sources, pgo.WithoutBalance()); err != nil {
-		t.Fatal(err)
-	}
-	if want := map[string][2]int64{"main.hash": {9e10, 9000}, "main.sort": {5e8, 50}, "main.read": {95e8, 950}}; !cmp.Equal(totals(result.Profile), want) {
-		t.Errorf("unbalanced: got %v, want %v", totals(result.Profile), want)
 	}
 }
 

@@ -4,10 +4,9 @@
 package pgo
 
 type config struct {
-	leaf       int // frames to keep; 0 for all
-	unbalanced bool
-	span       string
-	bySpan     bool
+	leaf   int // frames to keep; 0 for all
+	span   string
+	bySpan bool
 }
 
 // Option changes what Merge does.
@@ -27,16 +26,6 @@ func WithLeaf(n int) Option {
 		if n <= 0 {
 			c.leaf = -1
 		}
-		return c
-	})
-}
-
-// WithoutBalance lets each replica weigh as much as the CPU time it used. By default, all
-// replicas have the same weight: the CPU time of their samples is scaled to the same sum.
-// The sum of all replicas and the counts of samples are unchanged.
-func WithoutBalance() Option {
-	return optionFunc(func(c config) config {
-		c.unbalanced = true
 		return c
 	})
 }

@@ -5,10 +5,6 @@ package pgo
 
 import (
 	"fmt"
-
-	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
 )
 
 const (
@@ -25,10 +21,8 @@ const (
 	minShare = 100
 )
 
-// unseen estimates the share of the workload's calls that p has never seen.
-func unseen(p *profile.Profile) float64 { return calls.Unseen(p, countValue) }
-
-// warnings returns reasons why the profile may not help.
+// warnings returns reasons why the profile may not help. unseen is the share of the
+// workload's calls that it has not seen.
 func (m *merger) warnings(unseen float64) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }

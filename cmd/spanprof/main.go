@@ -1,6 +1,15 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Command spanprof works with profiles that have left their process.
+//
+//	spanprof record   keeps the profiles of running services in files
+//	spanprof pgo      merges them into default.pgo
+//	spanprof diff     shows what moved between two versions, beyond noise
+//	spanprof view     shows them on a page
+//	spanprof trace    shows from an execution trace what spans waited for, and what ended it
+//
+// Credentials are read from the environment, never from an address or a flag.
 package main
 
 import (
@@ -43,7 +52,6 @@ type call struct {
 	*flag.FlagSet
 	args           []string
 	stdout, stderr io.Writer
-	getenv         func(string) string
 	// terminal is whether stderr is a terminal.
 	terminal bool
 }
@@ -112,12 +120,12 @@ func (e codeError) Unwrap() error { return e.error }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	terminal := isTerminal(stderr)
 	stderr = plainWriter{stderr}
 	if len(args) == 0 {
@@ -139,7 +147,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		flags := flag.NewFlagSet("spanprof "+cmd.name, flag.ContinueOnError)
 		flags.SetOutput(io.Discard) // exitCode prints errors, and here is the help
 		flags.Usage = func() {}
-		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, getenv: getenv, terminal: terminal})
+		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, terminal: terminal})
 		if errors.Is(err, flag.ErrHelp) {
 			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary, indented(cmd.example))
 			flags.SetOutput(stdout)

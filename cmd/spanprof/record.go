@@ -23,8 +23,8 @@ var recordCommand = command{
 	synopsis: "-o DIR [-for 30m] [-every 1m] [-label KEY=VALUE]... URL...",
 	summary:  "keeps the profiles of running services in files",
 	example: `$ spanprof record -o recordings -for 30m http://shop-1:6060 http://shop-2:6060
-http://shop-1:6060/debug/pprof/: 154 profiles, 4.1 MB, 1 run of the process, in recordings/shop-1_6060
-http://shop-2:6060/debug/pprof/: 154 profiles, 4.0 MB, 1 run of the process, in recordings/shop-2_6060`,
+http://shop-1:6060/debug/pprof/: 154 profiles, 3.91 MiB, 1 run of the process, in recordings/shop-1_6060
+http://shop-2:6060/debug/pprof/: 154 profiles, 3.82 MiB, 1 run of the process, in recordings/shop-2_6060`,
 	run: runRecord,
 }
 
@@ -32,7 +32,7 @@ http://shop-2:6060/debug/pprof/: 154 profiles, 4.0 MB, 1 run of the process, in 
 const longest = 365 * 24 * time.Hour
 
 func runRecord(ctx context.Context, c *call) error {
-	config := record.Config{Resource: map[string]string{}, Kinds: source.TargetKinds}
+	config := record.Config{Resource: map[string]string{}}
 	c.StringVar(&config.Dir, "o", "", "the `directory` for the profiles; each run of a process has one of its own below")
 	c.DurationVar(&config.For, "for", 30*time.Minute, "how long to record; a signal ends it before")
 	c.DurationVar(&config.Every, "every", time.Minute, "how long a window is")

@@ -93,7 +93,7 @@ func TestRecordSignalAtTheEnd(t *testing.T) {
 		}
 	})
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", address}, &stdout, &stderr, func(string) string { return "" })
+	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", address}, &stdout, &stderr)
 	if code != exitDone || !strings.Contains(stdout.String(), ": 2 profiles, ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}

@@ -98,7 +98,7 @@ func recordUntil(t *testing.T, done func() bool, args ...string) (code int, stdo
 		}
 	})
 	var out, errs bytes.Buffer
-	code = run(ctx, append([]string{"record", "-for", "1h"}, args...), &out, &errs, func(string) string { return "" })
+	code = run(ctx, append([]string{"record", "-for", "1h"}, args...), &out, &errs)
 	cancel() // where it has ended by itself
 	return code, out.String(), errs.String()
 }

@@ -173,7 +173,7 @@ func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes
 	if maxBytes < minAnswer {
 		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
 	}
-	client, err := querier.New(address, c.getenv, maxBytes, "ask for less time or by more labels, or raise -max-bytes")
+	client, err := querier.New(address, maxBytes, "ask for less time or by more labels, or raise -max-bytes")
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}

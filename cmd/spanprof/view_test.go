@@ -22,7 +22,7 @@ func viewing(t *testing.T, args ...string) string {
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"view"}, args...), in, &errs, func(string) string { return "" })
+		code <- run(ctx, append([]string{"view"}, args...), in, &errs)
 		_ = in.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')

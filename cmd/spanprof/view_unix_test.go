@@ -31,7 +31,7 @@ func TestInterruptedWhileLoading(t *testing.T) {
 	cancel()
 	for _, command := range []string{"view", "trace"} {
 		var errs bytes.Buffer
-		code := run(ctx, []string{command, pipe}, io.Discard, &errs, func(string) string { return "" })
+		code := run(ctx, []string{command, pipe}, io.Discard, &errs)
 		if code != exitFailed || !strings.HasPrefix(errs.String(), "spanprof: view: interrupted") && !strings.Contains(errs.String(), "canceled") {
 			t.Errorf("%s: code %d: %s", command, code, errs.String())
 		}

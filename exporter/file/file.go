@@ -4,9 +4,7 @@
 package file
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +18,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/profiledir"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 const (
@@ -96,7 +95,7 @@ func (e *directory) write(p *exporter.Profile) error {
 	}
 	data, err := p.Pprof()
 	if err == nil {
-		data, err = zipped(data)
+		data, err = wire.Gzipped(data) // names end in .gz
 	}
 	if err != nil {
 		return err
@@ -123,18 +122,6 @@ func (e *directory) free(p *exporter.Profile, start time.Time) (string, error) {
 			return "", err
 		}
 	}
-}
-
-// zipped returns data gzipped, because names end in .gz.
-func zipped(data []byte) ([]byte, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
-	err = errors.Join(err, w.Close())
-	return b.Bytes(), err
 }
 
 // ForceFlush returns nil: Export has written everything. After Shutdown it returns

@@ -42,33 +42,19 @@ func Write(dir, name string, parts ...[]byte) error {
 // stale is the age from which on nobody is writing a file any more.
 const stale = time.Minute
 
-// Clean removes the files in dir that a killed process left half written a minute ago or
-// earlier. A directory that does not exist has none. The error counts what stays.
-func Clean(dir string) error {
-	var stays files.Skipped
-	list, err := files.List(dir, files.Follow, &stays, func(name string) bool { ok, _ := filepath.Match(pattern, name); return ok })
-	errs := []error{err}
-	for _, info := range list {
-		if time.Since(info.ModTime()) >= stale { // else it may be in use
-			errs = append(errs, os.Remove(filepath.Join(dir, info.Name())))
-		}
-	}
-	for _, err := range errs {
-		if !errors.Is(err, os.ErrNotExist) {
-			stays.Add(err)
-		}
-	}
-	return stays.Err()
-}
-
-// Prepare makes dir with its parents, and calls Clean. It returns an error if no file
-// can be written.
+// Prepare makes dir with its parents. It removes the files that a killed process left half
+// written there a minute ago or earlier. It returns an error if no file can be written.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	// What is of another user cannot be removed, and harms nobody.
-	_ = Clean(dir)
+	// Files of another user cannot be removed, and harm nobody.
+	list, _ := files.List(dir, files.Follow, &files.Skipped{}, func(name string) bool { ok, _ := filepath.Match(pattern, name); return ok })
+	for _, info := range list {
+		if time.Since(info.ModTime()) >= stale { // else it may be in use
+			_ = os.Remove(filepath.Join(dir, info.Name()))
+		}
+	}
 	probe, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err

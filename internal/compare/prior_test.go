@@ -5,6 +5,7 @@ package compare
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -144,5 +145,32 @@ func TestWelch(t *testing.T) {
 	}
 	if test := (statistic{difference: 1}).test(0, 0, 1); test.Low != math.E || test.High != math.E || test.Detectable != 1 {
 		t.Errorf("no deviation: %+v", test)
+	}
+}
+
+// Of comparisons without a difference 1 % are beyond the noise. A planted one is found.
+func TestRatio(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	values := func(by float64) []float64 {
+		v := make([]float64, 10)
+		for i := range v {
+			v[i] = by * math.Exp(0.05*random.NormFloat64())
+		}
+		return v
+	}
+	beyond, found := 0, 0
+	for range 2000 {
+		if ratio, noise := Ratio(values(1), values(1)); ratio > noise || ratio < 1/noise {
+			beyond++
+		}
+		if ratio, noise := Ratio(values(1), values(1.2)); ratio > noise && ratio > 1.1 && ratio < 1.3 {
+			found++
+		}
+	}
+	if beyond < 8 || beyond > 36 || found < 1990 {
+		t.Errorf("%d of 2000 beyond the noise, want about 20; %d of 2000 found", beyond, found)
+	}
+	if ratio, _ := Ratio([]float64{1}, []float64{1, 2}); !math.IsNaN(ratio) {
+		t.Errorf("of one value: got %v", ratio)
 	}
 }

@@ -48,10 +48,8 @@ type Result struct {
 	// Functions are those that moved, then the others, each by how much CPU time
 	// they differ.
 	Functions []Function `json:"functions"`
-	// Tested is the number of functions with a test, Tests the number of tests of
-	// them: by Total, by Self, or both.
+	// Tested is the number of functions with a test: by Total, by Self, or both.
 	Tested int `json:"tested"`
-	Tests  int `json:"tests"`
 	// Detectable is what a comparison of as many units with this noise can find;
 	// nil where nothing is tested.
 	Detectable *Detectable `json:"detectable,omitempty"`

@@ -3,7 +3,11 @@
 
 package compare
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // twoSided returns how likely a value of Student's distribution is at least as far from
 // zero as t. The degrees of freedom need not be whole, and may be infinite.
@@ -77,4 +81,56 @@ func betaFraction(a, b, x float64) float64 {
 		}
 	}
 	return f
+}
+
+// adjusted returns Benjamini and Hochberg's q values: of the tests with a q of at most
+// 5 %, 5 % are expected to be false.
+func adjusted(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	q := make([]float64, len(p))
+	least := 1.0
+	for rank := len(p); rank > 0; rank-- {
+		i := order[rank-1]
+		least = min(least, p[i]*float64(len(p))/float64(rank))
+		q[i] = least
+	}
+	return q
+}
+
+// digamma is the derivative of the logarithm of the gamma function, for x above 0.
+func digamma(x float64) float64 {
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum -= 1 / x
+	}
+	f := 1 / (x * x)
+	return sum + math.Log(x) - 0.5/x - f*(1.0/12-f*(1.0/120-f*(1.0/252-f/240)))
+}
+
+// trigamma is the derivative of digamma.
+func trigamma(x float64) float64 {
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum += 1 / (x * x)
+	}
+	f := 1 / (x * x)
+	return sum + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f*(1.0/42-f/30)))
+}
+
+// inverseTrigamma returns the x at which trigamma is y, for y above 0.
+func inverseTrigamma(y float64) float64 {
+	low, high := 1e-9, 1e9 // trigamma falls
+	for range 200 {
+		mid := math.Sqrt(low * high)
+		if trigamma(mid) > y {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
 }

@@ -72,14 +72,18 @@ func Parse(name string) (Parts, bool) {
 	return parts, true
 }
 
-// clean makes s fit for the name of a file.
-func clean(s, empty string) string {
-	s = strings.Map(func(r rune) rune {
+// Plain replaces each character of s that is not fit for the name of a file.
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
 			return r
 		}
 		return '_'
 	}, s)
+}
+
+func clean(s, empty string) string {
+	s = Plain(s)
 	if s == "" {
 		return empty
 	}

@@ -52,9 +52,9 @@ var formats = []format{
 	{regexp.MustCompile(`^[^\n;]+(;[^\n;]*)* \d+(\.\d+)?\r?\n`), "folded stacks, the input of flamegraph.pl: " + pprofInstead},
 }
 
-// Foreign returns what data are if they are not a profile, and how to get one. It returns ""
+// foreign returns what data are if they are not a profile, and how to get one. It returns ""
 // for an unknown format.
-func Foreign(data []byte) string {
+func foreign(data []byte) string {
 	data = data[:min(len(data), 64<<10)]
 	for _, m := range magic {
 		if bytes.HasPrefix(data, []byte(m.start)) {
@@ -94,7 +94,7 @@ func File(data []byte, maxBytes int64) (*profile.Profile, error) {
 			return p, nil
 		}
 	}
-	if text := Foreign(data); text != "" {
+	if text := foreign(data); text != "" {
 		return nil, errors.New(text)
 	}
 	return nil, err

@@ -71,8 +71,9 @@ func TestFileForeign(t *testing.T) {
 		}
 	}
 	for _, data := range []string{"no profile", "404 page not found\n", "\x00\x01"} {
-		if got := untrusted.Foreign([]byte(data)); got != "" {
-			t.Errorf("%q: got %q", data, got)
+		_, want := untrusted.Profile([]byte(data), 1<<20)
+		if _, err := untrusted.File([]byte(data), 1<<20); err == nil || err.Error() != want.Error() {
+			t.Errorf("%q: got %v, want %v", data, err, want)
 		}
 	}
 }

@@ -187,6 +187,18 @@ func schema(text string) *Message {
 	return first
 }
 
+// Gzipped returns data gzipped. Data that begin as gzipped ones are returned unchanged.
+func Gzipped(data []byte) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
+}
+
 // Inflate returns what is in gzipped data. An error has the cause ErrTooLarge for more than
 // maxBytes, else ErrGzip. The data are unpacked twice: a growing buffer takes thrice the memory.
 func Inflate(zipped []byte, maxBytes int64) (data []byte, err error) {

@@ -20,6 +20,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
@@ -266,4 +267,37 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 
 func query(t flameql.Type, set Set) flameql.Query {
 	return flameql.Query{Type: t}.WithEqual(Label, set.Name)
+}
+
+// maxIDs bounds the list of spans.
+const maxIDs = 200_000
+
+// ids are the ids of the spans in profiles, in their order. Files have no span records, but
+// samples have labels.
+type ids struct {
+	list  []string
+	known map[string]bool
+	// more is set if there are more than maxIDs.
+	more bool
+}
+
+// add adds the ids of the samples of a profile.
+func (x *ids) add(p *profile.Profile) {
+	if x.known == nil {
+		x.known = make(map[string]bool)
+	}
+	for _, s := range p.Sample {
+		for _, label := range []string{labelkey.ProfileID, labelkey.SpanID} {
+			for _, id := range s.Label[label] {
+				switch {
+				case id == "" || x.known[id]:
+				case len(x.list) == maxIDs:
+					x.more = true
+				default:
+					x.known[id] = true
+					x.list = append(x.list, id)
+				}
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@
 package pyroscopeview
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
@@ -67,24 +70,35 @@ func viewOf(t *testing.T, server http.Handler) *view {
 func TestCallsOfAPage(t *testing.T) {
 	v := viewOf(t, large{})
 	for range 64 {
-		if err := v.call(); err != nil {
+		if _, err := v.client.Total(v.ctx, querier.Selector{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := v.call(); err == nil || !strings.Contains(err.Error(), "this page takes more than 64 calls: ask for less") {
+	if _, err := v.client.Total(v.ctx, querier.Selector{}); err == nil || !strings.Contains(err.Error(), "this page takes more than 64 calls: ask for less") {
 		t.Errorf("got %v", err)
 	}
-	v = viewOf(t, large{})
-	v.cancel()
-	if err := v.call(); err == nil || !strings.Contains(err.Error(), "within 1m30s: ask for less time") {
-		t.Errorf("after its time: %v", err)
-	}
+	c := newClient(t, "http://pyroscope", 1)
+	synctest.Test(t, func(t *testing.T) {
+		v, err := newSource(c, time.Hour).View(t.Context(), time.Time{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		time.Sleep(viewTime)
+		if _, err := v.Windows(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "within 1m30s: ask for less time") {
+			t.Errorf("after its time: %v", err)
+		}
+	})
 }
 
 // The name of a span is searched among 256 values, in a bounded number of calls.
 func TestValues(t *testing.T) {
 	for values, want := range map[int]string{1: "name-000", 5: "name-004", 256: "name-255", 257: ""} {
-		v := viewOf(t, large{1, values})
+		var calls atomic.Int64
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			large{1, values}.ServeHTTP(w, r)
+		}))
 		spans, err := v.byID("00000000000000AA")
 		if err != nil || len(spans) != 1 || spans[0].Name != want || spans[0].Service != "shop" || spans[0].CPU != 7 || spans[0].ProfileID != "00000000000000aa" {
 			t.Errorf("%d values: %+v, %v, want the name %q", values, spans, err, want)
@@ -92,8 +106,8 @@ func TestValues(t *testing.T) {
 		if note := strings.Join(v.notes, ""); strings.Contains(note, "the server has 257 of them") != (values > 256) {
 			t.Errorf("%d values: note %q", values, note)
 		}
-		if v.calls > 24 {
-			t.Errorf("%d values: %d calls", values, v.calls)
+		if n := calls.Load(); n > 24 {
+			t.Errorf("%d values: %d calls", values, n)
 		}
 	}
 }
@@ -201,25 +215,25 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 
 // Types of a kind are listed once, for one service or for all.
 func TestTypesOf(t *testing.T) {
-	cpu, other := profileType{id: "a", sample: "cpu", kind: exporter.KindCPU}, profileType{id: "b", sample: "samples", kind: exporter.KindCPU}
-	heap := profileType{id: "c", sample: "inuse_space", kind: exporter.KindHeap}
-	v := &view{asked: true, held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
+	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
+	heap := querier.Type{ID: "c", Sample: "inuse_space", Kind: exporter.KindHeap}
+	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
 	for _, test := range []struct {
 		kind    exporter.Kind
 		service string
-		want    []profileType
+		want    []querier.Type
 	}{
-		{exporter.KindCPU, "", []profileType{cpu, other}},
-		{exporter.KindCPU, "shop", []profileType{cpu}},
-		{exporter.KindCPU, "cart", []profileType{other}},
-		{exporter.KindHeap, "", []profileType{heap}},
+		{exporter.KindCPU, "", []querier.Type{cpu, other}},
+		{exporter.KindCPU, "shop", []querier.Type{cpu}},
+		{exporter.KindCPU, "cart", []querier.Type{other}},
+		{exporter.KindHeap, "", []querier.Type{heap}},
 		{exporter.KindHeap, "shop", nil},
 	} {
 		if got, err := v.typesOf(test.kind, test.service); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s of %q: got %v, %v, want %v", test.kind, test.service, got, err, test.want)
 		}
 	}
-	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []profileType{cpu}) {
+	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := v.standardTypes(exporter.KindCPU, "cart"); err != nil || len(got) != 0 {

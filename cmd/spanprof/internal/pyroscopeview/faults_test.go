@@ -62,10 +62,10 @@ func TestFaults(t *testing.T) {
 		server http.Handler
 		want   string
 	}{
-		"a limit":           {answers(400, "application/json", `{"code":"invalid_argument","message":"the query time range exceeds the limit (max_query_length, actual: 48h0m0s, limit: 24h0m0s)"}`), "400 Bad Request to Series: the query time range exceeds the limit"},
-		"too many requests": {answers(429, "text/plain", "slow down"), "429 Too Many Requests to Series: slow down"},
-		"no password":       {answers(401, "text/html", "<html><body>log in"), "401 Unauthorized to Series (credentials come from the environment"},
-		"a redirect":        {answers(302, "text/plain", ""), "302 Found to Series (redirects are not followed"},
+		"a limit":           {answers(400, "application/json", `{"code":"invalid_argument","message":"the query time range exceeds the limit (max_query_length, actual: 48h0m0s, limit: 24h0m0s)"}`), "Series: the server answers 400 Bad Request: the query time range exceeds the limit"},
+		"too many requests": {answers(429, "text/plain", "slow down"), "Series: the server answers 429 Too Many Requests: slow down"},
+		"no password":       {answers(401, "text/html", "<html><body>log in"), "Series: the server answers 401 Unauthorized: an HTML page (credentials come from the environment"},
+		"a redirect":        {answers(302, "text/plain", ""), "Series: the server answers 302 Found (such redirects are not followed"},
 		"a page to log in":  {answers(200, "text/html", "<html>log in"), "and not one of a Pyroscope server (is a proxy in between"},
 		"not JSON":          {answers(200, "application/json", "{"), "the answer to Series is not one of a Pyroscope server"},
 		"other JSON":        {answers(200, "application/json", `{"labelsSet":7}`), "the answer to Series is not one of a Pyroscope server"},
@@ -76,7 +76,7 @@ func TestFaults(t *testing.T) {
 		"a long field":      {except(t, merge, answers(200, asProto, "\x2a\xff\xff\xff\x7f")), "it is no protobuf message"},
 		"a bad profile":     {except(t, merge, answers(200, asProto, "\x2a\x06\x0a\x04\x12\x02\x0a\x00")), "the answer to SelectMergeStacktraces"},
 		"an old server":     {except(t, merge, answers(200, asProto, "\x0a\x02\x18\x01")), "not in the pprof format: a Pyroscope server has that since version 2.2"},
-		"no such method":    {except(t, merge, answers(404, "text/plain", "404 page not found")), "404 Not Found to SelectMergeStacktraces: 404 page not found"},
+		"no such method":    {except(t, merge, answers(404, "text/plain", "404 page not found")), "SelectMergeStacktraces: the server answers 404 Not Found: 404 page not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := over(t, test.server, 1<<20)

@@ -28,21 +28,18 @@ type merged struct {
 func key(s querier.Selector) string { return fmt.Sprint(s) }
 
 // selectorOf returns what is asked of a profile type.
-func (v *view) selectorOf(t profileType, c conditions, from, until time.Time) querier.Selector {
+func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) querier.Selector {
 	from, until = v.times(from, until)
 	if c.ids {
 		from, until = around(from, until)
 	}
-	return querier.Selector{Type: t.id, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}
+	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}
 }
 
 // merge returns the profile that a selector selects.
 func (v *view) merge(s querier.Selector) (*merged, error) {
 	if m, ok := v.merges[key(s)]; ok {
 		return m, nil
-	}
-	if err := v.call(); err != nil {
-		return nil, err
 	}
 	p, err := v.client.Merge(v.ctx, s)
 	if err != nil {
@@ -60,12 +57,12 @@ func (v *view) merge(s querier.Selector) (*merged, error) {
 
 // parts returns the profiles that a query selects, one of each profile type of the server.
 // first is the type of the first.
-func (v *view) parts(q store.Query) (parts []*merged, first profileType, c conditions, err error) {
+func (v *view) parts(q store.Query) (parts []*merged, first querier.Type, c conditions, err error) {
 	if c, err = v.conditionsOf(q.Matchers); err != nil {
 		return nil, first, c, err
 	}
-	first.sample = cmp.Or(q.SampleType, standard(q.Kind))
-	types, err := v.sampleTypes(q.Kind, first.sample, "")
+	first = querier.Type{Kind: q.Kind, Sample: cmp.Or(q.SampleType, standard(q.Kind))}
+	types, err := v.sampleTypes(q.Kind, first.Sample, "")
 	if err != nil || len(types) == 0 {
 		return nil, first, c, err
 	}
@@ -87,8 +84,8 @@ func (v *view) parts(q store.Query) (parts []*merged, first profileType, c condi
 			parts = append(parts, m)
 		}
 	}
-	if momentary(first.sample) && len(parts) > 0 {
-		v.note(fmt.Sprintf("the server adds up what describes a moment, as %s does, over all profiles of this time: shares are right, sums are not", first.sample))
+	if first.Momentary() && len(parts) > 0 {
+		v.note(fmt.Sprintf("the server adds up what describes a moment, as %s does, over all profiles of this time: shares are right, sums are not", first.Sample))
 	}
 	return parts, first, c, nil
 }
@@ -115,8 +112,8 @@ func (v *view) stacks(q store.Query) (*store.Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	selection := &store.Samples{Kind: q.Kind, SampleType: t.sample, Unit: t.unit, Momentary: momentary(t.sample)}
-	if t.id == "" {
+	selection := &store.Samples{Kind: q.Kind, SampleType: t.Sample, Unit: t.Unit, Momentary: t.Momentary()}
+	if t.ID == "" {
 		return selection, nil // There is no profile of the kind.
 	}
 	selection.From, selection.Until = v.times(q.From, q.Until)
@@ -139,15 +136,15 @@ func (v *view) stacks(q store.Query) (*store.Samples, error) {
 
 // samples returns the number of samples of a selection. The server has it as a profile
 // type of its own; of heap profiles it is the number of places.
-func (v *view) samples(q store.Query, t profileType, c conditions, selection *store.Samples) (int64, error) {
+func (v *view) samples(q store.Query, t querier.Type, c conditions, selection *store.Samples) (int64, error) {
 	places := int64(len(selection.Stacks))
 	counted := "samples"
 	switch {
 	case places == 0 || q.Kind == exporter.KindHeap || q.Kind == exporter.KindGoroutine:
 		return places, nil
-	case t.sample == counted || t.sample == "contentions":
+	case t.Sample == counted || t.Sample == "contentions":
 		return selection.Total, nil
-	case t.sample == "delay":
+	case t.Sample == "delay":
 		counted = "contentions"
 	}
 	types, err := v.sampleTypes(q.Kind, counted, "")
@@ -157,15 +154,8 @@ func (v *view) samples(q store.Query, t profileType, c conditions, selection *st
 	if err != nil {
 		return 0, err
 	}
-	total := int64(0)
-	for _, t := range types {
-		n, err := v.total(v.selectorOf(t, c, q.From, q.Until))
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return max(total, 1), nil
+	total, err := v.totalOf(types, c, q)
+	return max(total, 1), err
 }
 
 // addStacks adds the stacks of a profile to a selection.
@@ -184,7 +174,7 @@ func (v *view) pprof(q store.Query) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: t.sample, Unit: t.unit}}, PeriodType: &profile.ValueType{}}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: t.Sample, Unit: t.Unit}}, PeriodType: &profile.ValueType{}}
 	if len(parts) > 0 {
 		profiles := make([]*profile.Profile, 0, len(parts))
 		for _, part := range parts {

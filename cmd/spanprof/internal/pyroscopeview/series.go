@@ -39,24 +39,19 @@ func (v *view) steps(q store.Query) (*store.Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &store.Samples{Kind: q.Kind, SampleType: sample, Momentary: momentary(sample)}
+	answer := &store.Samples{Kind: q.Kind, SampleType: sample, Momentary: querier.Type{Kind: q.Kind, Sample: sample}.Momentary()}
 	if len(types) == 0 {
 		return answer, nil
 	}
-	answer.Unit = types[0].unit
+	answer.Unit = types[0].Unit
 	from, until := v.times(q.From, q.Until)
 	from, until, step := cut(from, until, max(1, min(maxSteps, int(until.Sub(from)/leastStep))))
 	answer.Step = step
-	s := querier.Selector{Type: types[0].id, Labels: c.labels, From: from, Until: until}
+	s := querier.Selector{Type: types[0].ID, Labels: c.labels, From: from, Until: until}
 	if len(types) > 1 {
-		v.note("of several profile types of this kind, the time line has " + types[0].id)
+		v.note("of several profile types of this kind, the time line has " + types[0].ID)
 	}
 	var named, all []querier.Points
-	for range 2 {
-		if err := v.call(); err != nil {
-			return nil, err
-		}
-	}
 	err = group(func() (err error) {
 		named, err = v.client.SelectSeries(v.ctx, s, []string{labelkey.SpanName}, step, maxLineNames, answer.Momentary)
 		return err
@@ -146,11 +141,8 @@ func (v *view) nameTotals() ([]store.NameTotal, error) {
 	if err != nil || len(types) == 0 {
 		return nil, err
 	}
-	if err := v.call(); err != nil {
-		return nil, err
-	}
 	from, until, step := cut(v.from, v.until, 1) // One step has all of it.
-	s := querier.Selector{Type: types[0].id, Labels: "{}", From: from, Until: until}
+	s := querier.Selector{Type: types[0].ID, Labels: "{}", From: from, Until: until}
 	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames, false)
 	if err != nil {
 		return nil, err

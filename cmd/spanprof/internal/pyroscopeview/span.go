@@ -63,7 +63,7 @@ func (v *view) findSpan(id string) (foundSpan, error) {
 			continue
 		}
 		of := asked
-		of.Type = types[0].id
+		of.Type = types[0].ID
 		total, err := v.total(of)
 		if err != nil {
 			return foundSpan{}, err
@@ -106,11 +106,7 @@ func (v *view) describe(s *store.Span, asked querier.Selector) error {
 		return err
 	}
 	if s.Service != "" {
-		asked.Labels = strings.TrimSuffix(asked.Labels, "}")
-		if asked.Labels != "{" {
-			asked.Labels += ","
-		}
-		asked.Labels += serviceName + "=" + strconv.Quote(s.Service) + "}"
+		asked.Labels = querier.Narrowed(asked.Labels, serviceName+"="+strconv.Quote(s.Service))
 	}
 	s.Name, err = v.valueOf(labelkey.SpanName, asked)
 	s.Label = s.Name
@@ -127,9 +123,6 @@ const (
 // valueOf returns the value of a label of what a selector selects, which is one span: ""
 // if there is none, or too many to look for.
 func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
-	if err := v.call(); err != nil {
-		return "", err
-	}
 	values, err := v.client.LabelValues(v.ctx, asked.Labels, label, asked.From, asked.Until)
 	if err != nil {
 		return "", err
@@ -146,9 +139,6 @@ func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
 		found := make([]int64, len(pieces))
 		var ask []func() error
 		for i, piece := range pieces {
-			if err := v.call(); err != nil {
-				return "", err
-			}
 			s := asked
 			s.Labels = withList(asked.Labels, label, piece)
 			ask = append(ask, func() (err error) {
@@ -177,9 +167,5 @@ func withList(selector, label string, values []string) string {
 	for i, value := range values {
 		quoted[i] = regexp.QuoteMeta(value)
 	}
-	selector = strings.TrimSuffix(selector, "}")
-	if selector != "{" {
-		selector += ","
-	}
-	return selector + label + "=~" + strconv.Quote(strings.Join(quoted, "|")) + "}"
+	return querier.Narrowed(selector, label+"=~"+strconv.Quote(strings.Join(quoted, "|")))
 }

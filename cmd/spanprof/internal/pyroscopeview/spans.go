@@ -41,9 +41,6 @@ func (v *view) page(s querier.Selector) (*spanPage, error) {
 	if p, ok := v.listed[key(s)]; ok {
 		return p, nil
 	}
-	if err := v.call(); err != nil {
-		return nil, err
-	}
 	step := max(time.Second, (s.Until.Sub(s.From) / spanSteps).Truncate(time.Second))
 	p := &spanPage{}
 	var err error
@@ -88,7 +85,7 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		if len(types) == 0 {
 			continue
 		}
-		s.Type = types[0].id
+		s.Type = types[0].ID
 		if all, err = v.page(s); err != nil {
 			return nil, err
 		}

@@ -1,17 +1,33 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package pyroscopeview shows what a Pyroscope server has on the viewer's page: one page
+// for all replicas of all services, where links to a single span open too.
+//
+// Each page sends new queries to the server, about one time:
+//
+//	view.go      the source: one view a request, its time and its notes
+//	selector.go  conditions of a query as selectors of the server
+//	selection.go samples: a flame graph, pprof
+//	kinds.go     services, their profile types and kinds
+//	series.go    values over time and by name
+//	spans.go     the list of spans
+//	span.go      one span: its name and service
 package pyroscopeview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
 )
 
 const (
@@ -24,20 +40,58 @@ const (
 	margin = 2 * time.Minute
 )
 
+// source is a server.
+type source struct {
+	client   *querier.Client
+	lookback time.Duration
+}
+
+var _ store.Source = (*source)(nil)
+
+// Handler returns the page of what a server has. A query without times is about the time
+// since lookback ago.
+func Handler(c *querier.Client, lookback time.Duration, opts ...viewer.Option) http.Handler {
+	return viewer.Handler(newSource(c, lookback), opts...)
+}
+
+func newSource(c *querier.Client, lookback time.Duration) *source {
+	return &source{client: c, lookback: lookback}
+}
+
+// View implements store.Source. Without times it is about the time since lookback ago.
+func (s *source) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, viewTime, fmt.Errorf("no answer to all questions of this page within %s: ask for less time: %w", viewTime, context.DeadlineExceeded))
+	v := &view{
+		lookback: s.lookback, client: s.client.Limited(maxCalls), ctx: ctx, cancel: cancel,
+		merges: make(map[string]*merged),
+		seen:   make(map[string]querier.Selector),
+		spans:  make(map[string]foundSpan),
+		listed: make(map[string]*spanPage),
+		chosen: from.IsZero(),
+	}
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if from.IsZero() {
+		from = until.Add(-s.lookback)
+	}
+	v.from, v.until = from, until
+	return v, nil
+}
+
 // view answers the questions of one request.
 type view struct {
-	*source
-	ctx    context.Context
-	cancel context.CancelFunc
+	lookback time.Duration
+	client   *querier.Client // for the calls of one request
+	ctx      context.Context
+	cancel   context.CancelFunc
 	// from and until are the time of the request. chosen is set if the request has none.
 	from, until time.Time
 	chosen      bool
-	calls       int
 	notes       []string
 
 	// What is asked once for a view.
-	held   []series
-	asked  bool // whether held is known
+	held   []series // nil if unknown
 	merges map[string]*merged
 	seen   map[string]querier.Selector
 	spans  map[string]foundSpan
@@ -77,17 +131,6 @@ func (v *view) note(text string) {
 // Close implements store.View.
 func (v *view) Close() { v.cancel() }
 
-// call counts a call to the server, and fails if there were too many.
-func (v *view) call() error {
-	if err := v.ctx.Err(); err != nil {
-		return fmt.Errorf("%s: no answer to all questions of this page within %s: ask for less time: %w", v.client, viewTime, err)
-	}
-	if v.calls++; v.calls > maxCalls {
-		return fmt.Errorf("%s: this page takes more than %d calls: ask for less", v.client, maxCalls)
-	}
-	return nil
-}
-
 // times returns the time of a query, by default the time of the view.
 func (v *view) times(from, until time.Time) (time.Time, time.Time) {
 	switch {
@@ -110,20 +153,10 @@ func around(from, until time.Time) (time.Time, time.Time) {
 // group runs functions at one time, and returns the first error in their order.
 func group(run ...func() error) error {
 	errs := make([]error, len(run))
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for i, f := range run {
-		go func() {
-			errs[i] = f()
-			done <- struct{}{}
-		}()
+		all.Go(func() { errs[i] = f() })
 	}
-	for range run {
-		<-done
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	all.Wait()
+	return cmp.Or(errs...)
 }

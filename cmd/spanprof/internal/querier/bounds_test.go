@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 )
 
 // transport answers requests without a network.
@@ -25,11 +27,11 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func newClient(t *testing.T, f transport) *Client {
 	t.Helper()
-	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, func(string) string { return "" }, 1<<20, "ask for less")
+	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, 1<<20, "ask for less")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.http = &http.Client{Transport: f}
+	c.client.Transport = f
 	return c
 }
 
@@ -130,10 +132,10 @@ func TestIsUnimplemented(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{&Error{Code: "unimplemented", Status: "501 Not Implemented"}, true},
-		{&Error{Status: "404 Not Found"}, true},
-		{&Error{Code: "not_found", Status: "404 Not Found"}, false},
-		{&Error{Status: "500 Internal Server Error"}, false},
+		{&client.StatusError{Reason: "unimplemented", Code: 501}, true},
+		{&client.StatusError{Code: 404}, true},
+		{&client.StatusError{Reason: "not_found", Code: 404}, false},
+		{&client.StatusError{Code: 500}, false},
 		{io.EOF, false},
 	} {
 		if got := IsUnimplemented(test.err); got != test.want {
@@ -283,17 +285,17 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An error of the Connect protocol has a code. Another text is quoted, except HTML.
+// An error of the Connect protocol has a code. Of another text the first line is quoted.
 func TestRefusal(t *testing.T) {
-	for text, want := range map[string]Error{
-		`{"code":"not_found","message":"no such tenant"}`: {Code: "not_found", Text: "no such tenant"},
+	for text, want := range map[string]client.StatusError{
+		`{"code":"not_found","message":"no such tenant"}`: {Reason: "not_found", Text: "no such tenant"},
 		`{"message":"no code"}`:                           {Text: `{"message":"no code"}`},
 		"slow down":                                       {Text: "slow down"},
-		"<html>log in":                                    {},
+		"<html>log in":                                    {Text: "an HTML page"},
 	} {
 		c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(404, "", text), nil })
-		e, ok := errors.AsType[*Error](series(t.Context(), c))
-		want.Server, want.Method, want.Status = "http://pyroscope", "Series", "Not Found"
+		e, ok := errors.AsType[*client.StatusError](series(t.Context(), c))
+		want.Name, want.Status, want.Code = "http://pyroscope: Series", "Not Found", 404
 		if !ok || *e != want {
 			t.Errorf("%s: got %+v, want %+v", text, e, want)
 		}

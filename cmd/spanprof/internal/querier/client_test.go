@@ -23,13 +23,16 @@ import (
 // over returns a client of a server that answers by a function.
 func over(t *testing.T, environment map[string]string, answer http.HandlerFunc) *querier.Client {
 	t.Helper()
+	for key, value := range environment {
+		t.Setenv(key, value)
+	}
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	u, err := url.Parse("pyroscope+" + server.URL + "/prefix//?query=x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := querier.New(u, func(name string) string { return environment[name] }, 1<<20, "ask for less")
+	c, err := querier.New(u, 1<<20, "ask for less")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func TestCredentials(t *testing.T) {
 					t.Errorf("the error has a credential: %s", text)
 				}
 			}
-			if !strings.Contains(text, "403 Forbidden to Series: [redacted] is not allowed (credentials come from") {
+			if !strings.Contains(text, "Series: the server answers 403 Forbidden: [redacted] is not allowed (credentials come from") {
 				t.Error(text)
 			}
 		})

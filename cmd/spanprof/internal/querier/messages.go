@@ -5,6 +5,7 @@ package querier
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,15 @@ type Selector struct {
 	Spans, Traces []string
 	// From and Until bound the time, in milliseconds.
 	From, Until time.Time
+}
+
+// Narrowed adds conditions to a label selector.
+func Narrowed(selector string, matchers ...string) string {
+	inner := strings.TrimSuffix(strings.TrimSpace(strings.Trim(selector, "{}")), ",")
+	if inner != "" {
+		matchers = append([]string{inner}, matchers...)
+	}
+	return "{" + strings.Join(matchers, ",") + "}"
 }
 
 // times is the part of a request that has its time.

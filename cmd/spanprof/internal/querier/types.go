@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/columns"
 )
 
@@ -18,7 +19,8 @@ type Type struct {
 	// Group is the name in it: process_cpu. Profiles of one group are one pprof file.
 	Group string
 	// Kind, Sample and Unit are as package columns names them.
-	Kind, Sample, Unit string
+	Kind         exporter.Kind
+	Sample, Unit string
 }
 
 // ParseType reads the id of a profile type. It returns false for another text.
@@ -35,13 +37,13 @@ func ParseType(id string) (Type, bool) {
 		SampleType: []*profile.ValueType{{Type: part[1], Unit: unit}},
 		PeriodType: &profile.ValueType{Type: part[3], Unit: part[4]}, Period: 1,
 	}, part[0])[0]
-	t := Type{ID: id, Group: part[0], Kind: of.Kind, Sample: of.Profile.SampleType[0].Type, Unit: unit}
+	t := Type{ID: id, Group: part[0], Kind: exporter.Kind(of.Kind), Sample: of.Profile.SampleType[0].Type, Unit: unit}
 	switch {
 	case t.Group == columns.Wall:
 		t.Kind = columns.Wall
 	case t.Group == columns.Host:
 		t.Kind = columns.Host
-	case t.Group == "process_cpu" && strings.HasPrefix(t.Kind, columns.Other):
+	case t.Group == "process_cpu" && strings.HasPrefix(string(t.Kind), columns.Other):
 		t.Kind = columns.CPU
 	}
 	return t, true

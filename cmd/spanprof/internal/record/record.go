@@ -1,6 +1,45 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package record keeps the profiles of running processes in files.
+//
+// # What is kept
+//
+// The bytes are unchanged. Each run of a process has its own directory, in the layout of
+// package exporter/file:
+//
+//	DIR/10.0.0.7_1777/20261121T130405Z/recording.json
+//	DIR/10.0.0.7_1777/20261121T130405Z/20261121T130405.123456789Z-shop-cpu.pprof.gz
+//
+// recording.json is a [source.Recording]: the address, the resource, the build
+// id, and which kinds count since the process began.
+//
+// Heap, mutex and block profiles of net/http/pprof count since the process began. They are
+// kept unchanged, at the beginning and at the end of each window. A reader subtracts one
+// from the next: package source does so for all subcommands. With seconds=N the server would
+// subtract. That needs an open request for each kind, and loses what happens between two of
+// them. It also subtracts live memory, and a comparison needs the amount. Here, a lost file
+// makes one window longer and loses nothing.
+//
+// CPU is measured without a pause, one window after the other.
+//
+// # Gaps
+//
+// Each kind has its own requests: a slow one delays no other, and not the end. A request is
+// given up half a window after its time. A gap begins at the end of the last good profile
+// of its kind. A profile that counts since the process began has a gap only at a restart.
+//
+// # Runs
+//
+// A process was restarted if a profile has another build id or another address of the
+// vDSO: Linux chooses one for each process. It was also restarted if a count since the
+// process began has become less. An address with several processes, like a load
+// balancer's, has a directory for each.
+//
+// # For developers
+//
+// record.go is the face, target.go requests windows of one process, trouble.go reports and
+// counts failures, run.go writes, bound.go removes.
 package record
 
 import (
@@ -14,6 +53,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 // Config is the configuration of Run.
@@ -24,8 +64,6 @@ type Config struct {
 	// For is how long to record, Every how long a window is. CPU profiles are in
 	// whole seconds.
 	For, Every time.Duration
-	// Kinds are the kinds to record, out of source.TargetKinds.
-	Kinds []exporter.Kind
 	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
@@ -72,18 +110,18 @@ func (r *Result) gap(kind exporter.Kind, length time.Duration) {
 // String returns the result as a line.
 func (r Result) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s", r.Target, count(r.Profiles, "profile"), size(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s, %s", r.Target, termtext.Plural(r.Profiles, "profile"), termtext.Value(r.Bytes, termtext.Bytes))
 	if r.Profiles > 0 {
-		fmt.Fprintf(&b, ", %s of the process, in %s", count(r.Runs, "run"), r.Dir)
+		fmt.Fprintf(&b, ", %s of the process, in %s", termtext.Plural(r.Runs, "run"), r.Dir)
 	}
 	if r.Failures > 0 {
-		fmt.Fprintf(&b, "; %s", count(r.Failures, "failure"))
+		fmt.Fprintf(&b, "; %s", termtext.Plural(r.Failures, "failure"))
 	}
 	if r.Busy > 0 {
-		fmt.Fprintf(&b, "; the CPU profiler was in use %s", count(r.Busy, "time"))
+		fmt.Fprintf(&b, "; the CPU profiler was in use %s", termtext.Plural(r.Busy, "time"))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
-		fmt.Fprintf(&b, "; %s: %s of %v", kind, count(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
+		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
 	}
 	if len(r.Lacks) > 0 {
 		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
@@ -92,20 +130,6 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "; %v", r.Err)
 	}
 	return b.String()
-}
-
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}
-
-func size(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // Run records until the time is over or ctx ends. It returns the result of each target

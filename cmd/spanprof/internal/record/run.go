@@ -4,9 +4,7 @@
 package record
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -22,6 +19,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/file"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 const (
@@ -53,7 +51,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 	if raw.Parsed.TimeNanos > 0 {
 		w.Start = time.Unix(0, raw.Parsed.TimeNanos)
 	}
-	data, err := zipped(raw.Data)
+	data, err := wire.Gzipped(raw.Data) // as in the file: net/http/pprof compresses, others need not
 	if err != nil {
 		return 0, err
 	}
@@ -63,18 +61,6 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 		return 0, err
 	}
 	return n, nil
-}
-
-// zipped returns what a file will have: net/http/pprof compresses, others need not.
-func zipped(data []byte) ([]byte, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := z.Write(data)
-	err = errors.Join(err, z.Close())
-	return b.Bytes(), err
 }
 
 // runOf returns the run that a profile is of, and begins one if there is none.
@@ -138,7 +124,7 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 		r.recording.Resource["service.name"] = "unknown_service:" + name // as OpenTelemetry names it
 	}
 	maps.Copy(r.recording.Resource, t.Config.Resource)
-	for _, kind := range t.Kinds {
+	for _, kind := range source.TargetKinds {
 		if source.Cumulative(kind) {
 			r.recording.Cumulative = append(r.recording.Cumulative, kind)
 		}
@@ -182,18 +168,4 @@ func makeDir(parent string, at time.Time) (string, error) {
 			return dir, err
 		}
 	}
-}
-
-// joinClean appends a name of an address to a directory.
-func joinClean(dir, name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '_'
-	}, name)
-	if strings.Trim(name, ".") == "" { // some mean another directory
-		name = "_" + name
-	}
-	return filepath.Join(dir, name)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/profiledir"
+	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 const (
@@ -61,12 +64,12 @@ func newTarget(c Config, t *source.Target, room *room) *target {
 	dir := DirOf(c.Dir, t)
 	own := &target{
 		Config: c, Target: t, room: room, dir: dir, end: begun.Add(c.For),
-		kinds:   slices.Clone(c.Kinds),
+		kinds:   slices.Clone(source.TargetKinds),
 		missing: map[exporter.Kind]bool{}, seen: map[exporter.Kind]bool{},
 		covered: map[exporter.Kind]*covered{}, trouble: map[exporter.Kind]*trouble{},
 		result: Result{Target: t.Name(), Dir: dir},
 	}
-	for _, kind := range c.Kinds {
+	for _, kind := range source.TargetKinds {
 		own.covered[kind] = &covered{until: begun}
 	}
 	return own
@@ -81,7 +84,7 @@ func (t *target) record(ctx context.Context) Result {
 	t.giveUp = func() { giveUp(errGivenUp) }
 	defer t.giveUp()
 	var all sync.WaitGroup
-	for _, kind := range t.Kinds {
+	for _, kind := range source.TargetKinds {
 		all.Go(func() { t.windows(working, kind) })
 	}
 	for working.Err() == nil && time.Now().Before(t.end) {
@@ -102,7 +105,7 @@ func (t *target) record(ctx context.Context) Result {
 func (t *target) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), count(t.result.Profiles, "profile"), size(t.result.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
+	t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), termtext.Plural(t.result.Profiles, "profile"), termtext.Value(t.result.Bytes, termtext.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
 }
 
 // windows records one kind, and at the end once more what needs no measuring.
@@ -229,5 +232,8 @@ func earlier(a, b time.Time) time.Time {
 // DirOf returns the directory of a target below another.
 func DirOf(dir string, t *source.Target) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(t.Name(), "http://"), "https://"), "/debug/pprof/")
-	return joinClean(dir, name)
+	if name = profiledir.Plain(name); strings.Trim(name, ".") == "" { // some mean another directory
+		name = "_" + name
+	}
+	return filepath.Join(dir, name)
 }

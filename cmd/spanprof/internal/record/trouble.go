@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
 )
 
@@ -29,7 +29,7 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		return err // not a fault of the target
 	}
 	t.covered[kind].failed = true
-	status, answered := errors.AsType[*source.StatusError](err)
+	status, answered := errors.AsType[*client.StatusError](err)
 	switch {
 	case answered && status.Code == http.StatusNotFound && !t.seen[kind]:
 		t.covered[kind].failed = false
@@ -39,7 +39,7 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 			t.leaveOut(kind)
 		case len(t.missing) == len(t.kinds):
 			t.result.Failures++
-			t.begin("", &source.StatusError{Name: t.Name(), Status: "404 Not Found", Code: http.StatusNotFound, Text: "it has no profiles"})
+			t.begin("", &client.StatusError{Name: t.Name(), Status: "404 Not Found", Code: http.StatusNotFound, Text: "it has no profiles"})
 		}
 		return err
 	case answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
@@ -66,10 +66,10 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 // isAway reports whether err means that the whole process is away, also if a proxy has
 // answered. A request that times out is slow itself.
 func isAway(err error) bool {
-	if _, ok := errors.AsType[*source.UnansweredError](err); ok {
+	if _, ok := errors.AsType[*client.UnansweredError](err); ok {
 		return !errors.Is(err, context.DeadlineExceeded)
 	}
-	status, ok := errors.AsType[*source.StatusError](err)
+	status, ok := errors.AsType[*client.StatusError](err)
 	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 

@@ -4,47 +4,12 @@
 package source_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 )
-
-// An answer that is no HTTP is in the error, without the credentials that it repeats.
-func TestNoHTTP(t *testing.T) {
-	t.Setenv("SPANPROF_TOKEN", "t0ken-of-ann")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer func() { _ = c.Close() }()
-		r, err := http.ReadRequest(bufio.NewReader(c))
-		if err != nil {
-			return
-		}
-		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n\x1b[31m %s\r\n\r\n", r.Header.Get("Authorization"))
-	}()
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-		<-done
-	})
-	_, err = read(t, "http://"+l.Addr().String()+"/debug/pprof/goroutine")
-	if err == nil || !strings.Contains(err.Error(), "malformed") || !strings.Contains(err.Error(), "[redacted]") || strings.Contains(err.Error(), "t0ken") || strings.Contains(err.Error(), "\x1b") {
-		t.Errorf("%q", err)
-	}
-}
 
 // A server does not decide how many requests are made.
 func TestTooManyProfiles(t *testing.T) {

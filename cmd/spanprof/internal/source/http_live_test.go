@@ -136,7 +136,7 @@ func TestPprofLacksKinds(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour)))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap)))
 	if err != nil {
 		t.Fatal(err)
 	}

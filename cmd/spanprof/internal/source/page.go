@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/pgo"
@@ -23,7 +24,7 @@ import (
 // page is the page of a running process with spanprof, or one of its queries.
 type page struct {
 	address *url.URL
-	client  *client
+	client  *client.Client
 }
 
 func newPage(u *url.URL) (Source, error) {
@@ -38,7 +39,7 @@ func newPage(u *url.URL) (Source, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	c, err := clientFromEnvironment()
+	c, err := client.New(sameServer)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func newPage(u *url.URL) (Source, error) {
 func (s *page) String() string { return s.address.String() }
 
 func (s *page) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
-	defer s.client.http.CloseIdleConnections()
+	defer s.client.CloseIdleConnections()
 	queries, err := s.queries(ctx)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
 		}
 		return []pageQuery{{text: text, service: q.App, kind: q.Type.Kind}}, nil
 	}
-	data, err := s.client.get(ctx, s.String(), s.with("", url.Values{"format": {"json"}, "limit": {"1"}}), 0)
+	data, err := get(ctx, s.client, s.String(), s.with("", url.Values{"format": {"json"}, "limit": {"1"}}), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
 		Process []struct{ Type, Query, Service string }
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, s.client.decodeError(s.String(), data, fmt.Errorf("the answer is not from a spanprof page: %w", err))
+		return nil, decodeError(s.client, s.String(), data, fmt.Errorf("the answer is not from a spanprof page: %w", err))
 	}
 	if list.Process == nil {
 		return nil, fmt.Errorf("%s: the answer is not from a spanprof page", s)
@@ -127,13 +128,13 @@ func (s *page) read(ctx context.Context, q pageQuery) (*Profile, error) {
 		}
 	}
 	name := withoutUser(s.address) + " " + q.text
-	data, err := s.client.get(ctx, name, s.with("profile", params), 0)
+	data, err := get(ctx, s.client, name, s.with("profile", params), 0)
 	if err != nil {
 		return nil, err
 	}
 	parsed, err := pgo.Parse(data)
 	if err != nil {
-		return nil, s.client.decodeError(name, data, err)
+		return nil, decodeError(s.client, name, data, err)
 	}
 	if len(parsed.Sample) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, errors.New("the page has no samples for that"))

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
 )
 
@@ -87,7 +88,7 @@ func (s *pprofSource) wanted(want []exporter.Kind) ([]exporter.Kind, error) {
 // a service need not register all.
 func leaveOut(errs []error) {
 	has := func(err error) bool {
-		status, ok := errors.AsType[*StatusError](err)
+		status, ok := errors.AsType[*client.StatusError](err)
 		return !ok || status.Code != http.StatusNotFound
 	}
 	if slices.ContainsFunc(errs, has) {
@@ -126,7 +127,7 @@ func (s *pprofSource) measured(ctx context.Context, kind exporter.Kind, measure 
 		w.Start = start
 	}
 	w.Resource = s.target.Resource(parsed)
-	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.Host()}, nil
+	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: s.target.Name() + " " + string(kind), Replica: s.target.base.Host}, nil
 }
 
 // Resource returns the attributes of the process that are in its address and in p.

@@ -204,7 +204,7 @@ func TestPyroscope(t *testing.T) {
 	}
 
 	for query, want := range map[string]string{
-		`{service_name="refused"}`:                                       "400 Bad Request to Series: the query time range exceeds the limit",
+		`{service_name="refused"}`:                                       "Series: the server answers 400 Bad Request: the query time range exceeds the limit",
 		`{service_name="shop"}&by=node`:                                  "by=node: no profile",
 		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "lacks the wanted profiles",
 	} {

@@ -19,8 +19,7 @@
 // # For developers
 //
 // source.go reads the grammar, files.go (with directory.go), pprof.go, page.go and pyroscope.go are
-// the sources. client.go sends requests: bounded, with the credentials of the
-// environment. target.go is a process with net/http/pprof, for
+// the sources. client.go reads addresses and answers. target.go is a process with net/http/pprof, for
 // package record too, and recording.go what that writes beside profiles.
 package source
 

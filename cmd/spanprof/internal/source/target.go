@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/pgo"
@@ -34,7 +35,7 @@ const pprofPath = "/debug/pprof"
 // concurrent use.
 type Target struct {
 	base   url.URL // ends in /debug/pprof/, without a query
-	client *client
+	client *client.Client
 }
 
 // NewTarget returns the process at the address of its server, or of the list of
@@ -62,7 +63,7 @@ func NewTarget(arg string) (*Target, error) {
 // newTarget returns the process of an address with /debug/pprof in its path.
 func newTarget(u *url.URL) (*Target, error) {
 	prefix, _, _ := strings.Cut(u.Path+"/", pprofPath+"/")
-	c, err := clientFromEnvironment()
+	c, err := client.New(sameServer)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +73,6 @@ func newTarget(u *url.URL) (*Target, error) {
 // Name returns the address without credentials.
 func (t *Target) Name() string { return t.base.String() }
 
-// Host returns the host and the port.
-func (t *Target) Host() string { return t.base.Host }
-
 // Raw is a profile as the server sent it.
 type Raw struct {
 	Data   []byte
@@ -83,7 +81,7 @@ type Raw struct {
 
 // Fetch returns a profile of a kind: the CPU profile of the next measure, which
 // is in whole seconds, or what another kind's profile has at once. It is a
-// *StatusError if the server refuses.
+// *client.StatusError if the server refuses.
 func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Duration) (*Raw, error) {
 	u := t.base
 	switch kind {
@@ -97,13 +95,13 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 		u.RawQuery = "seconds=" + strconv.Itoa(int(measure/time.Second))
 	}
 	name := u.String()
-	data, err := t.client.get(ctx, name, name, measure)
+	data, err := get(ctx, t.client, name, name, measure)
 	if err != nil {
 		return nil, err
 	}
 	parsed, err := pgo.Parse(data)
 	if err != nil {
-		return nil, t.client.decodeError(name, data, err)
+		return nil, decodeError(t.client, name, data, err)
 	}
 	parts := columns.Split(parsed, name)
 	for _, part := range parts {
@@ -115,7 +113,7 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 }
 
 // Close frees the connections.
-func (t *Target) Close() { t.client.http.CloseIdleConnections() }
+func (t *Target) Close() { t.client.CloseIdleConnections() }
 
 // parsePprof returns the kinds of an address under /debug/pprof/, nil for all, and how long to
 // measure, 0 if unknown.

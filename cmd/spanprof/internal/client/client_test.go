@@ -1,16 +1,14 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package credential_test
+package client
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/credential"
 )
 
-func TestHeader(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		environment           map[string]string
 		authorization, tenant string
@@ -24,7 +22,10 @@ func TestHeader(t *testing.T) {
 		"token and password": {map[string]string{"SPANPROF_TOKEN": "t0ken", "SPANPROF_PASSWORD": "secret"}, "", "", "room for one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			header, err := credential.Header(func(name string) string { return test.environment[name] })
+			for key, value := range test.environment {
+				t.Setenv(key, value)
+			}
+			header, err := credentials()
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("%v, want %q", err, test.err)
