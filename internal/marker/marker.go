@@ -44,10 +44,7 @@ func number(name string) uint8 {
 	}
 	adding.Lock()
 	defer adding.Unlock()
-	var list []string
-	if known := names.Load(); known != nil {
-		list = *known
-	}
+	list := Names()
 	if n, ok := numbers.Load(name); ok {
 		return n.(uint8)
 	}
