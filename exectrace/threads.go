@@ -81,20 +81,6 @@ func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 	return t.read.SpanAt(thread, at)
 }
 
-// ThreadsOf returns the threads that certainly had the labels of a span at a time, in order.
-func (t *Threads) ThreadsOf(id string, at time.Time) []int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reach(at)
-	var list []int64
-	for _, thread := range t.read.IDs() {
-		if on, known := t.read.SpanAt(thread, at); known && on == id {
-			list = append(list, thread)
-		}
-	}
-	return list
-}
-
 // reach reads the recording if the last one ends before at. One message has many times, and
 // one reading serves all. After a failure there is none for as long as that took.
 func (t *Threads) reach(at time.Time) {

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -114,9 +112,6 @@ func (t *Threads) Read(r io.Reader) (err error) {
 
 // Until returns the end of the known time by the wall clock.
 func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.until)) }
-
-// IDs returns the process's own ids of the threads, in order.
-func (t *Threads) IDs() []int64 { return slices.Sorted(maps.Keys(t.threads)) }
 
 // SpanAt returns the id of the span in a thread's labels at a time of the wall clock. It has
 // hexadecimal digits, or is "" without a span. known is false if that is uncertain.
