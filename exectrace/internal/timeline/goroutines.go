@@ -143,7 +143,7 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 	s.used += segmentBytes
 }
 
-// gcRange adds work for the garbage collector, and notices gaps.
+// gcRange adds work for the garbage collector.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
 	on := int32(1)
@@ -152,9 +152,6 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	}
 	id, nested := e.Goroutine(), 0
 	switch {
-	case r.Name == "stop-the-world (start trace)" && s.syncs > 1 && on > 0:
-		s.gap = true
-		return
 	case r.Name == "GC mark assist":
 		id = r.Scope.Goroutine()
 	case r.Name == "GC incremental sweep":

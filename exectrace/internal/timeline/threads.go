@@ -6,7 +6,6 @@ package timeline
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"sort"
@@ -75,32 +74,15 @@ var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go 
 
 // Read reads a recording of this process in the place of the one before. After an error
 // nothing is known.
-func (t *Threads) Read(r io.Reader) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
-		}
-		if err != nil {
-			*t = Threads{}
-		}
-	}()
-	events, err := exptrace.NewReader(r)
+func (t *Threads) Read(r io.Reader) error {
+	*t = Threads{}
+	s := newThreadsReading()
+	err := readEvents(r, func(e *exptrace.Event) error {
+		s.event(e)
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	s := newThreadsReading()
-	for {
-		e, err := events.ReadEvent()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		s.event(&e)
-		if s.gap {
-			return ErrGap
-		}
 	}
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
