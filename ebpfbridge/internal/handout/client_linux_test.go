@@ -7,16 +7,12 @@ import (
 	"context"
 	"net"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
 // TestReadHostile has servers with answers that are no hostview's.
 func TestReadHostile(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("SKIPPED: the hand-out needs Linux")
-	}
 	const ok = "HTTP/1.1 200 OK\r\nSpanprof-Lost: 0\r\nContent-Length: 2\r\n\r\n"
 	for sent, want := range map[string]string{
 		"":                        "closed the connection",
