@@ -153,10 +153,10 @@ func (s *reading) gcRange(e *exptrace.Event) {
 		on = -1
 	}
 	id, nested := e.Goroutine(), 0
-	switch {
-	case r.Name == "GC mark assist":
+	switch r.Name {
+	case "GC mark assist":
 		id = r.Scope.Goroutine()
-	case r.Name == "GC incremental sweep":
+	case "GC incremental sweep":
 		nested = 1
 	default:
 		return
