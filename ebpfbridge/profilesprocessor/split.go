@@ -17,9 +17,9 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// split splits the samples of one message, which came over a connection. It returns the numbers
-// of samples with the labels or the Link of a span, each timestamp one, by the values of
-// labelkey.SpanAttribution. After an error the message must not be used: it breaks the
+// split splits the samples of one message, which came over a connection. It counts samples with
+// the labels or the Link of a span, by values of labelkey.SpanAttribution: each timestamp is
+// one. After an error the message must not be used: it breaks the
 // format's rules.
 func split(agents *attribution.Agents, connection string, td pprofile.Profiles) (counts map[string]int64, err error) {
 	m := message{dict: td.Dictionary(), counts: map[string]int64{}}
