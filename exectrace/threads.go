@@ -21,10 +21,9 @@ const (
 	lookLasts = time.Minute
 	// readThreadsApart is the least time between two readings of the recording.
 	readThreadsApart = 200 * time.Millisecond
+	// mostWait bounds the wait of a method of Threads for the recording.
+	mostWait = 5 * time.Second
 )
-
-// mostWait bounds the wait of a method of Threads for the recording.
-const mostWait = 5 * time.Second
 
 var (
 	errLate = errors.New("the flight recorder did not answer in time")
