@@ -20,9 +20,9 @@
 // reads it without any call into this process.
 //
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
-// bytes and values to 47. A program with many labels of its own should have a
-// [LabelCheck] among its exporters. It reports once if the agent loses labels of
-// spans.
+// bytes and values to 47. Status.LabelsLost of package receiver counts samples that
+// may have lost the labels of a span. Then have fewer labels before "profile_id" in
+// the alphabet.
 //
 // # The other direction
 //

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0 // tests
-	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // labels of samples
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // profiles of the receiver
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724 // names of C++ and Rust
 	github.com/spanprof/spanprof v0.0.0
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp

@@ -10,9 +10,4 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
-		os.Exit(play(role))
-	}
-	os.Exit(leaktest.Run(m))
-}
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }

@@ -8,6 +8,7 @@ package ebpfbridge_test
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -45,4 +46,34 @@ func TestUpdateIsNeverTorn(t *testing.T) {
 		versions++
 	}
 	t.Logf("%d reads up to version %d, %d more while it changed", versions, last, changed)
+}
+
+// TestRefused publishes where the kernel refuses calls, as older or hardened kernels do.
+func TestRefused(t *testing.T) {
+	for role, want := range map[string]struct{ line, mapping string }{
+		"no memfd": {"published", "[anon:OTEL_CTX]"},
+		"no name":  {"published", "/memfd:OTEL_CTX (deleted)"},
+		"neither":  {"unsupported, 0 mappings and 0 files left", ""},
+	} {
+		t.Run(role, func(t *testing.T) {
+			c := start(t, role)
+			line := c.line(t)
+			if role == "no memfd" && strings.HasPrefix(line, "unsupported") {
+				t.Skip("this kernel cannot name memory (CONFIG_ANON_VMA_NAME)")
+			}
+			if line != want.line {
+				t.Errorf("got %q, want %q", line, want.line)
+			}
+			if want.mapping == "" {
+				return
+			}
+			got, err := readContext(c.pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.mapping != want.mapping || got.resource["service.name"] != "shop" {
+				t.Errorf("got %v, want %s", got, want.mapping)
+			}
+		})
+	}
 }

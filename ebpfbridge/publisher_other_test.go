@@ -12,10 +12,6 @@ import (
 	"github.com/spanprof/spanprof/ebpfbridge"
 )
 
-const roleVariable = "SPANPROF_TEST_ROLE"
-
-func play(string) int { return 1 }
-
 func TestUnsupported(t *testing.T) {
 	if _, err := ebpfbridge.Publish(nil); !errors.Is(err, ebpfbridge.ErrUnsupported) {
 		t.Errorf("got %v, want ErrUnsupported", err)

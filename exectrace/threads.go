@@ -21,10 +21,9 @@ const (
 	lookLasts = time.Minute
 	// readThreadsApart is the least time between two readings of the recording.
 	readThreadsApart = 200 * time.Millisecond
+	// mostWait bounds the wait of a method of Threads for the recording.
+	mostWait = 5 * time.Second
 )
-
-// mostWait bounds the wait of a method of Threads for the recording.
-const mostWait = 5 * time.Second
 
 var (
 	errLate = errors.New("the flight recorder did not answer in time")
@@ -79,20 +78,6 @@ func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 	defer t.mu.Unlock()
 	t.reach(at)
 	return t.read.SpanAt(thread, at)
-}
-
-// ThreadsOf returns the threads that certainly had the labels of a span at a time, in order.
-func (t *Threads) ThreadsOf(id string, at time.Time) []int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reach(at)
-	var list []int64
-	for _, thread := range t.read.IDs() {
-		if on, known := t.read.SpanAt(thread, at); known && on == id {
-			list = append(list, thread)
-		}
-	}
-	return list
 }
 
 // reach reads the recording if the last one ends before at. One message has many times, and

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"runtime"
 	rtrace "runtime/trace"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -197,7 +196,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 			return false
 		}
 		right, wrong, unknown := o.compare(t, threads, since)
-		t.Logf("%d right, %d wrong, %d unknown, on %d threads", right, wrong, unknown, len(threads.IDs()))
+		t.Logf("%d right, %d wrong, %d unknown", right, wrong, unknown)
 		again := tooMany(unknown, right)
 		if wrong > 0 || right == 0 || again && time.Since(since) > deadline {
 			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
@@ -227,8 +226,6 @@ func TestRecorderThreads(t *testing.T) {
 				unknown++
 			case span != x.span:
 				wrong++
-			case span != "" && !slices.Contains(threads.ThreadsOf(span, x.at), x.thread):
-				t.Errorf("the threads of span %s are not thread %d", span, x.thread)
 			default:
 				right++
 			}

@@ -5,6 +5,7 @@ package exectrace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
@@ -132,11 +133,7 @@ func (w *waitSum) add(key blockerKey, depth int, did activityKey, duration int64
 
 // sumWaits adds the longest waits to the result.
 func (a *spanAnalysis) sumWaits() {
-	keys := make([]waitKey, 0, len(a.waits))
-	for key := range a.waits {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(x, y waitKey) int {
+	keys := slices.SortedFunc(maps.Keys(a.waits), func(x, y waitKey) int {
 		return cmp.Or(cmp.Compare(a.waits[y].duration, a.waits[x].duration), cmp.Compare(x.goroutine, y.goroutine),
 			cmp.Compare(x.stack, y.stack), cmp.Compare(x.waker, y.waker), cmp.Compare(x.ended, y.ended), cmp.Compare(x.span, y.span),
 			cmp.Compare(x.wakerRoot, y.wakerRoot))
@@ -161,11 +158,7 @@ func (a *spanAnalysis) sumWaits() {
 }
 
 func (a *spanAnalysis) blockers(sum *waitSum) []Blocker {
-	keys := make([]blockerKey, 0, len(sum.blockers))
-	for key := range sum.blockers {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(x, y blockerKey) int {
+	keys := slices.SortedFunc(maps.Keys(sum.blockers), func(x, y blockerKey) int {
 		bx, by := sum.blockers[x], sum.blockers[y]
 		return cmp.Or(cmp.Compare(bx.depth, by.depth), cmp.Compare(by.duration, bx.duration),
 			cmp.Compare(x.goroutine, y.goroutine), cmp.Compare(x.root, y.root))

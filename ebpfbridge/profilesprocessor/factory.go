@@ -39,6 +39,8 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spanprof/spanprof/internal/attribution"
 )
 
 type config struct{}
@@ -55,7 +57,7 @@ type profiles struct {
 	component.StartFunc
 	component.ShutdownFunc
 	next    xconsumer.Profiles
-	split   Splitter
+	agents  attribution.Agents
 	samples metric.Int64Counter
 }
 
@@ -79,14 +81,12 @@ func (p *profiles) ConsumeProfiles(ctx context.Context, td pprofile.Profiles) er
 	if addr := client.FromContext(ctx).Addr; addr != nil {
 		connection = addr.String()
 	}
-	counts, err := p.split.Split(connection, td)
+	counts, err := split(&p.agents, connection, td)
 	if err != nil {
 		return err
 	}
-	for attribution, n := range map[string]int64{"first": counts.First, "labels": counts.Labels, "link": counts.Link, "ambiguous": counts.Ambiguous} {
-		if n > 0 {
-			p.samples.Add(ctx, n, metric.WithAttributes(attribute.String("attribution", attribution)))
-		}
+	for by, n := range counts {
+		p.samples.Add(ctx, n, metric.WithAttributes(attribute.String("attribution", by)))
 	}
 	return p.next.ConsumeProfiles(ctx, td)
 }

@@ -17,41 +17,29 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// Counts are numbers of samples with the labels or the Link of a span, each timestamp one.
-type Counts struct {
-	// First are the first of their record. Labels are of agents that separate records by
-	// labels. Link came with a Link. Their span is certain.
-	First, Labels, Link int64
-	// Ambiguous have lost the labels, and have the attribute span_attribution=ambiguous:
-	// they may belong to any span.
-	Ambiguous int64
-}
-
-// Splitter remembers which agents separate records by their labels. It is safe for concurrent
-// use.
-type Splitter struct{ agents attribution.Agents }
-
-// Split splits the samples of one message, which came over a connection. After an error the
-// message must not be used: it breaks the format's rules.
-func (s *Splitter) Split(connection string, td pprofile.Profiles) (counts Counts, err error) {
-	m := message{dict: td.Dictionary(), counts: &counts}
+// split splits the samples of one message, which came over a connection. It counts samples with
+// the labels or the Link of a span, by values of labelkey.SpanAttribution: each timestamp is
+// one. After an error the message must not be used: it breaks the
+// format's rules.
+func split(agents *attribution.Agents, connection string, td pprofile.Profiles) (counts map[string]int64, err error) {
+	m := message{dict: td.Dictionary(), counts: map[string]int64{}}
 	for _, r := range td.ResourceProfiles().All() {
 		for _, scope := range r.ScopeProfiles().All() {
 			from := connection + "\n" + scope.Scope().Name() + "\n" + scope.Scope().Version()
 			for _, p := range scope.Profiles().All() {
-				if err := m.split(p.Samples(), from, &s.agents); err != nil {
-					return Counts{}, fmt.Errorf("spanprof: %w", err)
+				if err := m.split(p.Samples(), from, agents); err != nil {
+					return nil, fmt.Errorf("spanprof: %w", err)
 				}
 			}
 		}
 	}
-	return counts, nil
+	return m.counts, nil
 }
 
 // message is a message that is split.
 type message struct {
 	dict   pprofile.ProfilesDictionary
-	counts *Counts
+	counts map[string]int64
 }
 
 // record returns a sample as the rules see it, and its attributes that are no labels.
@@ -100,9 +88,9 @@ func (m message) split(list pprofile.SampleSlice, from string, agents *attributi
 			return errors.New("a sample of a span without a timestamp for each of its values")
 		}
 		if _, later := r.Witnesses(keyed); keyed {
-			m.counts.Labels += n
+			m.counts[labelkey.ByLabels] += n
 		} else {
-			m.counts.First++
+			m.counts[labelkey.First]++
 			if n > 1 {
 				rest := list.AppendEmpty() // which may move s
 				s = list.At(i)
@@ -138,11 +126,10 @@ func splitSample(s, rest pprofile.Sample, attributes []int32) {
 // mark counts the later samples of a record, and marks ambiguous ones. The mark also keeps
 // them from being twins of the first one, for a reader after this processor.
 func (m message) mark(s pprofile.Sample, by string, n int64) error {
+	m.counts[by] += n
 	if by == labelkey.ByLink { // it is the same for all of them, and no other label is
-		m.counts.Link += n
 		return nil
 	}
-	m.counts.Ambiguous += n
 	key, err := pprofile.SetString(m.dict.StringTable(), labelkey.SpanAttribution)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ type score struct{ all, labelled, right, wrong, edge int64 }
 
 func (sum *score) add(t *testing.T, td pprofile.Profiles, truth []slice) {
 	t.Helper()
-	m := message{dict: td.Dictionary(), counts: new(Counts)}
+	m := message{dict: td.Dictionary(), counts: map[string]int64{}}
 	for _, r := range td.ResourceProfiles().All() {
 		for _, scope := range r.ScopeProfiles().All() {
 			for _, p := range scope.Profiles().All() {
@@ -135,8 +135,8 @@ func TestSplit(t *testing.T) {
 	for _, load := range []string{"tight", "json", "cgo", "kernel", "shared", "tight-keyed", "shared-keyed"} {
 		messages, truth := recorded(t, load)
 		var before, after score
-		var counts Counts
-		var s, afterwards Splitter
+		counts := map[string]int64{}
+		var agents, afterwards attribution.Agents
 		for _, td := range messages {
 			for _, r := range td.ResourceProfiles().All() {
 				for _, scope := range r.ScopeProfiles().All() {
@@ -145,27 +145,26 @@ func TestSplit(t *testing.T) {
 					}
 				}
 			}
-			c, err := s.Split("connection", td)
+			c, err := split(&agents, "connection", td)
 			if err != nil {
 				t.Fatal(err)
 			}
-			counts.First += c.First
-			counts.Labels += c.Labels
-			counts.Link += c.Link
-			counts.Ambiguous += c.Ambiguous
+			for by, n := range c {
+				counts[by] += n
+			}
 			after.add(t, td, truth)
 			// A second processor, or a receiver, changes nothing.
-			again, err := afterwards.Split("connection", td)
-			if err != nil || again.Ambiguous != 0 || again.First != c.First || again.Labels != c.Labels {
-				t.Errorf("%s: %+v, %v, the second time; %+v the first time", load, again, err, c)
+			again, err := split(&afterwards, "connection", td)
+			if err != nil || again["ambiguous"] != 0 || again["first"] != c["first"] || again["labels"] != c["labels"] {
+				t.Errorf("%s: %v, %v, the second time; %v the first time", load, again, err, c)
 			}
 		}
-		t.Logf("%-12s %+v; %+v", load, after, counts)
-		if after.all != before.all || after.wrong != 0 || after.right == 0 || after.labelled != counts.First+counts.Labels {
-			t.Errorf("%s: %+v of %d, %+v", load, after, before.all, counts)
+		t.Logf("%-12s %+v; %v", load, after, counts)
+		if after.all != before.all || after.wrong != 0 || after.right == 0 || after.labelled != counts["first"]+counts["labels"] {
+			t.Errorf("%s: %+v of %d, %v", load, after, before.all, counts)
 		}
-		if keyed := len(load) > 6; keyed != (counts.Labels > 0) || keyed == (counts.Ambiguous > 0) {
-			t.Errorf("%s: %+v", load, counts)
+		if keyed := len(load) > 6; keyed != (counts["labels"] > 0) || keyed == (counts["ambiguous"] > 0) {
+			t.Errorf("%s: %v", load, counts)
 		}
 	}
 }
@@ -228,7 +227,7 @@ func TestMalformed(t *testing.T) {
 		s.AttributeIndices().Append(1)
 		s.TimestampsUnixNano().Append(1, 2)
 		spoil(d, s)
-		if _, err := new(Splitter).Split("connection", td); err == nil {
+		if _, err := split(new(attribution.Agents), "connection", td); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -75,11 +75,6 @@ type measured struct {
 	host, inProcess seconds
 }
 
-func (m measured) String() string {
-	return fmt.Sprintf("host %.3f s (%d samples), in process %.3f s (%d samples): %+.2f sigma; %.3f s by the kernel, of which the agent was silent for %.3f s",
-		m.host.cpu, m.host.n, m.inProcess.cpu, m.inProcess.n, (m.host.cpu-m.inProcess.cpu)/m.sigma(), m.kernel.all, m.kernel.silent)
-}
-
 func (m measured) sigma() float64 { return math.Hypot(m.host.sigma(), m.inProcess.sigma()) }
 
 // verdict returns what is missing for a result, or an error where the host's profile and

@@ -6,6 +6,7 @@
 package receiver
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,4 +65,9 @@ func TestLiveAgrees(t *testing.T) {
 
 func (s seconds) plus(sample *profile.Sample) seconds {
 	return seconds{s.n + sample.Value[0], s.cpu + float64(sample.Value[1])/1e9}
+}
+
+func (m measured) String() string {
+	return fmt.Sprintf("host %.3f s (%d samples), in process %.3f s (%d samples): %+.2f sigma; %.3f s by the kernel, of which the agent was silent for %.3f s",
+		m.host.cpu, m.host.n, m.inProcess.cpu, m.inProcess.n, (m.host.cpu-m.inProcess.cpu)/m.sigma(), m.kernel.all, m.kernel.silent)
 }

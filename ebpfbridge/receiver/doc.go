@@ -58,8 +58,9 @@
 // # Limits
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
-// Names of C functions come from the process's own files, see internal/symbols. A message has at most 2 MiB compressed, 32 MiB inflated and 80 MiB
-// decoded, and 128 MiB as pprof. Larger ones are refused.
+// Names of C functions come from the process's own files, see internal/symbols. A message
+// has at most 2 MiB compressed, 32 MiB inflated and 80 MiB decoded, and 128 MiB as pprof.
+// Larger ones are refused.
 //
 // # For developers
 //

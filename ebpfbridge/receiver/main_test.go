@@ -10,9 +10,4 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(appVariable); path != "" {
-		os.Exit(runApp(path))
-	}
-	os.Exit(leaktest.Run(m))
-}
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }

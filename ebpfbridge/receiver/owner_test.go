@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 )
 
 // A message has the whole host. The process takes its own part.
@@ -19,39 +16,6 @@ func TestOwnProcess(t *testing.T) {
 	m.process(100, m.record(1, []uint64{2}, "span_id", searchID), m.record(2, []uint64{3}))
 	got, _ := take(t, []message{m})
 	want := []string{"1 frames, [1 10]:", "2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestFieldOrder decodes a message with the dictionary before the resources, as
-// agents write it.
-func TestFieldOrder(t *testing.T) {
-	m := newMessage()
-	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
-	want, _ := take(t, []message{m})
-
-	var b []byte
-	dictionary, err := proto.Marshal(m.Dictionary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resource, err := proto.Marshal(m.ResourceProfiles[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []struct {
-		number protowire.Number
-		value  []byte
-	}{{2, dictionary}, {1, resource}} {
-		b = protowire.AppendTag(b, f.number, protowire.BytesType)
-		b = protowire.AppendBytes(b, f.value)
-	}
-	reordered := new(collectorpb.ExportProfilesServiceRequest)
-	if err := proto.Unmarshal(b, reordered); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := take(t, []message{{ExportProfilesServiceRequest: reordered}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -177,3 +177,10 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 		}
 	}
 }
+
+// timelines are Timelines with the truth about a process.
+type timelines struct{ truth truth }
+
+func (t timelines) SpanAt(thread int64, at time.Time) (id string, known bool) {
+	return t.truth.at(thread, uint64(at.UnixNano()))
+}

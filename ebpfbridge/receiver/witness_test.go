@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,38 +127,6 @@ func TestAfterProcessor(t *testing.T) {
 	}
 }
 
-// TestNoTwins has records that differ in more than labels.
-func TestNoTwins(t *testing.T) {
-	m := newMessage()
-	m.process(100,
-		m.record(1, []uint64{1, 2}, "span_id", checkoutID),
-		m.record(2, []uint64{3, 4}, "span_id", searchID),
-	)
-	if _, status := take(t, []message{m}); status.Witnessed != 0 || status.Ambiguous != 2 {
-		t.Errorf("%+v, want 2 ambiguous samples", status)
-	}
-}
-
-// TestTwinsOfAnotherAgent has twins on one connection, which are no witness for another.
-func TestTwinsOfAnotherAgent(t *testing.T) {
-	twins, other := newMessage(), newMessage()
-	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))
-	other.process(100, other.record(1, []uint64{7, 8}, "span_id", checkoutID))
-	r, err := New(new(exportertest.Recorder), lookup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.pid = 100
-	for i, m := range []message{twins, other} {
-		if err := r.take(t.Context(), strconv.Itoa(i), m.ExportProfilesServiceRequest); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s := r.Status(); s.Witnessed != 2 || s.First != 1 || s.Ambiguous != 1 {
-		t.Errorf("%+v, want 2 witnessed, 1 first and 1 ambiguous", s)
-	}
-}
-
 func TestLink(t *testing.T) {
 	m := newMessage()
 	m.Dictionary.LinkTable = append(m.Dictionary.LinkTable, &profilespb.Link{
@@ -176,29 +143,6 @@ func TestLink(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if want := (Status{Messages: 1, First: 1, Witnessed: 2}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
-	}
-}
-
-// TestIDsWithoutPrefix has ids as attributes under their own names. They are not a Link:
-// the agent may not tell records apart by them.
-func TestIDsWithoutPrefix(t *testing.T) {
-	m := newMessage()
-	m.process(100, m.record(1, []uint64{1, 2}, "span_id", checkoutID))
-	for _, a := range m.Dictionary.AttributeTable {
-		if a.GetKeyStrindex() == m.text(attribution.LabelPrefix+labelkey.SpanID) {
-			a.KeyStrindex = m.text(labelkey.SpanID)
-		}
-	}
-	got, status := take(t, []message{m})
-	want := []string{
-		"2 frames, [1 10]: span_attribution=ambiguous",
-		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 1, First: 1, Ambiguous: 1}); status != want {
 		t.Errorf("%+v, want %+v", status, want)
 	}
 }

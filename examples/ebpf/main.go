@@ -57,7 +57,7 @@ func main() {
 			fmt.Println("An agent sends, but no labels of this program's spans: it needs -t go,labels.")
 			return
 		}
-		fmt.Printf("No agent has connected to %s: spans have no tab Host. An agent needs root, Linux 5.10 and tracefs on /sys/kernel/tracing. This builds one: GOWORK=off go build -C internal/integration/ebpfagent -o /tmp/agent/ tool\n", agents.Addr())
+		fmt.Printf("No agent has connected to %s: spans have no tab Host. An agent needs root, Linux 5.10 and tracefs on /sys/kernel/tracing. This builds one: GOWORK=off go build -C internal/integration/ebpfagent -o \"$PWD/agent/\" tool\n", agents.Addr())
 	})
 	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	for i := 0; ctx.Err() == nil; i++ {

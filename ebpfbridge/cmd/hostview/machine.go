@@ -5,14 +5,11 @@ package main
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -24,7 +21,6 @@ import (
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -53,11 +49,7 @@ var groupings = []grouping{
 	{"thread", "Thread", receiver.LabelThread, "(no name)", ""},
 }
 
-const (
-	maxRows = 100
-	// maxNodes bounds the flame graph: narrower frames have no pixel on most screens.
-	maxNodes = 1500
-)
+const maxRows = 100
 
 // ServeHTTP implements http.Handler.
 func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -320,48 +312,3 @@ func (t *table) write(w http.ResponseWriter) {
 		fmt.Fprintf(w, "%10s %8s %8s  %s %s\n", one.CPU, one.Cores, one.Share, termtext.OneLine(one.Name), termtext.OneLine(one.About))
 	}
 }
-
-// writeFlame writes the flame graph, with the functions of its frames alone.
-func writeFlame(ctx context.Context, w http.ResponseWriter, r *http.Request, view store.View, q store.Query) error {
-	q.Stacks = true
-	answer, err := view.Samples(q)
-	if err != nil {
-		return err
-	}
-	summary, err := flame.SummaryWithin(ctx, answer.Stacks, flame.NewFunctions(true))
-	if err != nil {
-		return err
-	}
-	all := summary.GraphOf(maxNodes)
-	g := *all
-	g.Texts, g.Functions, g.Function = []string{""}, flame.FunctionTable{}, make([]int32, len(all.Function))
-	texts, functions := map[string]int32{"": 0}, map[int32]int32{-1: -1}
-	text := func(i int32) int32 {
-		s := all.Texts[i]
-		if _, ok := texts[s]; !ok {
-			texts[s] = int32(len(g.Texts))
-			g.Texts = append(g.Texts, s)
-		}
-		return texts[s]
-	}
-	for node, f := range all.Function {
-		if _, ok := functions[f]; !ok {
-			functions[f] = int32(len(g.Functions.Name))
-			from, to := &all.Functions, &g.Functions
-			to.Name, to.Package, to.Type = append(to.Name, text(from.Name[f])), append(to.Package, text(from.Package[f])), append(to.Type, text(from.Type[f]))
-		}
-		g.Function[node] = functions[f]
-	}
-	w.Header().Set("Content-Type", "application/json")
-	out := io.WriteCloser(nopCloser{w})
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		w.Header().Set("Content-Encoding", "gzip")
-		out = gzip.NewWriter(w)
-	}
-	err = json.NewEncoder(out).Encode(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
-	return errors.Join(err, out.Close())
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }

@@ -77,7 +77,7 @@ func read(ctx context.Context, socket, name string, take func(Delivery)) (connec
 	// A limit for each answer, because http.ReadResponse has no limit on headers.
 	limited := &io.LimitedReader{R: conn}
 	for in := bufio.NewReader(limited); ; connected = true {
-		limited.N = MaxMessage + 64<<10
+		limited.N = maxMessage + 64<<10
 		d, err := request(conn, in)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 			err = errors.New("the server has closed the connection")
@@ -104,7 +104,7 @@ func request(conn net.Conn, in *bufio.Reader) (d Delivery, err error) {
 		return d, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, MaxMessage+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
 	lost, lostErr := strconv.ParseUint(response.Header.Get(lostHeader), 10, 31)
 	switch code := response.StatusCode; {
 	case err != nil:
@@ -113,8 +113,8 @@ func request(conn net.Conn, in *bufio.Reader) (d Delivery, err error) {
 		return d, fmt.Errorf("the server refuses this process: %.1000s", body)
 	case code != http.StatusOK && code != http.StatusNoContent || lostErr != nil:
 		return d, fmt.Errorf("no hostview of this version listens there: got status %.100q", response.Status)
-	case len(body) > MaxMessage:
-		return d, fmt.Errorf("a message of more than %d bytes", MaxMessage)
+	case len(body) > maxMessage:
+		return d, fmt.Errorf("a message of more than %d bytes", maxMessage)
 	}
 	d = Delivery{Connection: response.Header.Get(agentHeader), Lost: int(lost)}
 	if code := response.StatusCode; code == http.StatusOK {

@@ -35,15 +35,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Bounds on what waits, in bytes, and on subscribers.
 const (
-	// MaxMessage is the longest message.
-	MaxMessage    = 32 << 20
-	maxWaiting    = 8 << 20  // of one subscriber
-	maxAllWaiting = 64 << 20 // of all of them
-	// MaxSubscribers is how many processes are served at once. A container may have a
+	// maxMessage is the longest message, in bytes.
+	maxMessage = 32 << 20
+	// maxSubscribers is how many processes are served at once. A container may have a
 	// quarter of them.
-	MaxSubscribers = 256
+	maxSubscribers = 256
 )
 
 const (
@@ -73,7 +70,6 @@ type Server struct {
 	mu          sync.Mutex
 	subscribers map[int64]*subscriber // by process id
 	waiting     int                   // bytes
-	ending      chan struct{}         // closed when serving ends
 	status      Status
 }
 
@@ -86,13 +82,6 @@ type subscriber struct {
 	lost    int           // samples, since the last answer
 	more    chan struct{} // has room for one: something has changed
 	gone    bool
-}
-
-// message is a subscriber's part of an agent's message.
-type message struct {
-	agent   string
-	body    []byte
-	samples int
 }
 
 // Status returns what has been counted.
@@ -109,10 +98,11 @@ type subscriberKey struct{}
 // Serve serves processes until ctx ends. Then it closes the listener and returns nil.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	s.mu.Lock()
-	s.subscribers, s.ending = map[int64]*subscriber{}, make(chan struct{})
+	s.subscribers = map[int64]*subscriber{}
 	s.mu.Unlock()
 	server := &http.Server{
 		Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, WriteTimeout: 3 * hold, MaxHeaderBytes: 4 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, subscriberKey{}, s.add(conn))
 		},
@@ -126,7 +116,6 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		close(s.ending)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 		defer cancel()
 		if server.Shutdown(last) != nil {
@@ -176,9 +165,9 @@ func (s *Server) admit(sub *subscriber) error {
 		}
 	}
 	switch {
-	case len(s.subscribers) >= MaxSubscribers:
+	case len(s.subscribers) >= maxSubscribers:
 		return fmt.Errorf("%d processes are connected already, which is the maximum", len(s.subscribers))
-	case group >= MaxSubscribers/4:
+	case group >= maxSubscribers/4:
 		return fmt.Errorf("%d processes of this control group are connected already, which is the maximum", group)
 	}
 	s.subscribers[sub.pid] = sub
@@ -210,27 +199,18 @@ func (s *Server) drop(sub *subscriber) {
 	sub.changed()
 }
 
-func (s *subscriber) changed() {
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
-}
-
 // HandOut hands each subscriber its part of a message that came over a connection of an
 // agent. It does not wait for them. An error means that the message breaks the format's
 // rules; subscribers that this does not concern get their parts all the same.
 func (s *Server) HandOut(agent string, m *collectorpb.ExportProfilesServiceRequest) error {
 	s.mu.Lock()
-	subscribers := slices.SortedFunc(maps.Values(s.subscribers), func(a, b *subscriber) int { return cmp.Compare(a.pid, b.pid) })
+	subscribers := slices.Collect(maps.Values(s.subscribers))
 	s.mu.Unlock()
-	var first error
+	var err error
 	for _, sub := range subscribers {
-		if err := s.handOut(sub, agent, m); err != nil && first == nil {
-			first = err
-		}
+		err = cmp.Or(err, s.handOut(sub, agent, m))
 	}
-	return first
+	return err
 }
 
 func (s *Server) handOut(sub *subscriber, agent string, m *collectorpb.ExportProfilesServiceRequest) error {
@@ -255,34 +235,6 @@ func (s *Server) handOut(sub *subscriber, agent string, m *collectorpb.ExportPro
 	return nil
 }
 
-// push adds a message to those that wait for a subscriber. The oldest are dropped for it.
-func (s *Server) push(sub *subscriber, m message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sub.gone {
-		return
-	}
-	sub.queue = append(sub.queue, m)
-	sub.waiting += len(m.body)
-	s.waiting += len(m.body)
-	for sub.waiting > maxWaiting && len(sub.queue) > 0 {
-		s.loseOldest(sub)
-	}
-	for s.waiting > maxAllWaiting {
-		most := sub
-		for _, other := range s.subscribers {
-			if len(other.queue) > 0 && other.waiting > most.waiting {
-				most = other
-			}
-		}
-		if len(most.queue) == 0 {
-			break
-		}
-		s.loseOldest(most)
-	}
-	sub.changed()
-}
-
 // same reports whether a subscriber is still the process that connected. It drops others.
 func (s *Server) same(sub *subscriber) bool {
 	s.mu.Lock()
@@ -292,20 +244,6 @@ func (s *Server) same(sub *subscriber) bool {
 		s.drop(sub)
 	}
 	return !sub.gone
-}
-
-func (s *Server) loseOldest(sub *subscriber) {
-	m := sub.queue[0]
-	sub.queue = sub.queue[1:]
-	s.free(sub, m)
-	sub.lost += m.samples
-	s.status.Lost += m.samples
-	sub.changed()
-}
-
-func (s *Server) free(sub *subscriber, m message) {
-	sub.waiting -= len(m.body)
-	s.waiting -= len(m.body)
 }
 
 // answer waits for a message for the connection's process, and writes it.
@@ -343,31 +281,4 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.status.HandedOut += m.samples
-}
-
-// next waits for a message. It returns one without a body if there is none.
-func (s *Server) next(ctx context.Context, sub *subscriber) (m message, lost int) {
-	end := time.NewTimer(hold)
-	defer end.Stop()
-	for waiting := true; ; {
-		s.mu.Lock()
-		if len(sub.queue) > 0 || sub.lost > 0 || sub.gone || !waiting {
-			if len(sub.queue) > 0 {
-				m, sub.queue = sub.queue[0], sub.queue[1:]
-			}
-			lost, sub.lost = sub.lost, 0
-			s.mu.Unlock()
-			return m, lost
-		}
-		s.mu.Unlock()
-		select {
-		case <-sub.more:
-		case <-ctx.Done():
-			waiting = false
-		case <-end.C:
-			waiting = false
-		case <-s.ending:
-			waiting = false
-		}
-	}
 }

@@ -23,9 +23,9 @@ func fake(pid int64, group string) *subscriber {
 func TestHandOutBounds(t *testing.T) {
 	s := Server{subscribers: map[int64]*subscriber{}}
 	full := 0
-	for i := range int64(3 * MaxSubscribers) {
+	for i := range int64(3 * maxSubscribers) {
 		sub := fake(i+1, strings.Repeat("x", int(i%8)))
-		if i < MaxSubscribers {
+		if i < maxSubscribers {
 			sub.group = "hostile"
 		}
 		if err := s.admit(sub); err != nil {
@@ -36,7 +36,7 @@ func TestHandOutBounds(t *testing.T) {
 	for _, sub := range s.subscribers {
 		groups[sub.group]++
 	}
-	if len(s.subscribers) != MaxSubscribers || groups["hostile"] != MaxSubscribers/4 || full != 2*MaxSubscribers {
+	if len(s.subscribers) != maxSubscribers || groups["hostile"] != maxSubscribers/4 || full != 2*maxSubscribers {
 		t.Errorf("%d subscribers, %d refused, groups %v", len(s.subscribers), full, groups)
 	}
 }

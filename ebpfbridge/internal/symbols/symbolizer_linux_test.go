@@ -24,7 +24,7 @@ func TestSymbolsOfVDSO(t *testing.T) {
 	all.Begin(t.Context())
 	mapped := all.files[all.find(processFile{vdso, own})]
 	if len(mapped.functions) == 0 {
-		t.Skip("this process has no vDSO")
+		t.Fatal("this process has no vDSO")
 	}
 	s := Symbolizer{files: map[string]table{"another": {}}, bytes: maxTables} // no room for another
 	s.Begin(t.Context())

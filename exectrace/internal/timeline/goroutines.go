@@ -4,6 +4,8 @@
 package timeline
 
 import (
+	"sort"
+
 	exptrace "golang.org/x/exp/trace"
 )
 
@@ -143,7 +145,7 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 	s.used += segmentBytes
 }
 
-// gcRange adds work for the garbage collector, and notices gaps.
+// gcRange adds work for the garbage collector.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
 	on := int32(1)
@@ -151,13 +153,10 @@ func (s *reading) gcRange(e *exptrace.Event) {
 		on = -1
 	}
 	id, nested := e.Goroutine(), 0
-	switch {
-	case r.Name == "stop-the-world (start trace)" && s.syncs > 1 && on > 0:
-		s.gap = true
-		return
-	case r.Name == "GC mark assist":
+	switch r.Name {
+	case "GC mark assist":
 		id = r.Scope.Goroutine()
-	case r.Name == "GC incremental sweep":
+	case "GC incremental sweep":
 		nested = 1
 	default:
 		return
@@ -171,4 +170,38 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
 	}
+}
+
+// allocation is memory that a goroutine took from the heap at a time.
+type allocation struct{ at, bytes int64 }
+
+// metric reads the size of the heap. The runtime emits it on the goroutine that allocates: for
+// each large object, and for all small ones since the last refill of the processor's cache. So a
+// goroutine may get up to one refill of its predecessor on the processor.
+func (s *reading) metric(e *exptrace.Event) {
+	m := e.Metric()
+	if m.Name != "/memory/classes/heap/objects:bytes" || m.Value.Kind() != exptrace.ValueUint64 {
+		return
+	}
+	before := s.heap
+	s.heap = m.Value.Uint64()
+	if id := e.Goroutine(); before > 0 && s.heap > before && id != exptrace.NoGoroutine {
+		g := &s.Goroutines[s.goroutine(id)]
+		g.allocations = append(g.allocations, allocation{s.now(e), int64(s.heap - before)})
+		s.used += allocationBytes
+	}
+}
+
+// Allocated returns the bytes that a goroutine allocated between two times in spans of a set.
+func (t *Timeline) Allocated(goroutine int32, from, to int64, set []bool) (bytes int64) {
+	list := t.Goroutines[goroutine].allocations
+	for _, a := range list[sort.Search(len(list), func(i int) bool { return list[i].at >= from }):] {
+		if a.at > to {
+			break
+		}
+		if span := t.SpanAt(goroutine, a.at); span != None && set[span] {
+			bytes += a.bytes
+		}
+	}
+	return bytes
 }

@@ -34,8 +34,6 @@ type reading struct {
 	epoch time.Time     // the wall clock at time 0 of the trace's clock
 	began bool
 	used  int64
-	syncs int
-	gap   bool
 	heap  uint64 // its size at the last event
 }
 
@@ -54,40 +52,64 @@ var ErrPanic = errors.New("the reader of execution traces panicked")
 // runtime/trace.Stop does that to a flight recorder.
 var ErrGap = errors.New("tracing was stopped and started again in between")
 
-// Read reads a trace to its end, or until it takes maxBytes of memory. It returns an error of
-// stopped soon after that.
-func Read(r io.Reader, maxBytes int64, stopped func() error) (t *Timeline, err error) {
+// readEvents yields the events of a trace. An error of yield ends it; io.EOF does so without
+// an error.
+func readEvents(r io.Reader, yield func(*exptrace.Event) error) (err error) {
 	// The reader panics on some damaged traces.
 	defer func() {
 		if p := recover(); p != nil {
-			t, err = nil, fmt.Errorf("%w: %v", ErrPanic, p)
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
 		}
 	}()
 	events, err := exptrace.NewReader(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := newReading()
-	for n := 0; ; n++ {
-		if n%eventsApart == 0 {
-			if err := stopped(); err != nil {
-				return nil, err
-			}
+	for g := (gaps{}); ; {
+		e, err := events.ReadEvent()
+		if err == nil && g.in(&e) {
+			err = ErrGap
 		}
-		event, err := events.ReadEvent()
+		if err == nil {
+			err = yield(&e)
+		}
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if s.event(&event); s.gap {
-			return nil, ErrGap
+	}
+}
+
+// gaps finds gaps by the generations of a trace: only the first one starts a trace.
+type gaps struct{ generations int }
+
+func (g *gaps) in(e *exptrace.Event) bool {
+	if e.Kind() == exptrace.EventSync {
+		g.generations++
+	}
+	return g.generations > 1 && e.Kind() == exptrace.EventRangeBegin && e.Range().Name == "stop-the-world (start trace)"
+}
+
+// Read reads a trace to its end, or until it takes maxBytes of memory. It returns an error of
+// stopped soon after that.
+func Read(r io.Reader, maxBytes int64, stopped func() error) (*Timeline, error) {
+	s, n := newReading(), 0
+	err := readEvents(r, func(e *exptrace.Event) error {
+		if n++; n%eventsApart == 0 {
+			if err := stopped(); err != nil {
+				return err
+			}
 		}
-		if s.used+s.stacks.bytes > maxBytes {
+		if s.event(e); s.used+s.stacks.bytes > maxBytes {
 			s.Cut = true
-			break
+			return io.EOF
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	s.finish()
 	return s.Timeline, nil
@@ -130,7 +152,6 @@ func (s *reading) now(e *exptrace.Event) int64 { return max(0, int64(e.Time()-s.
 // runtime prepares the part first.
 func (s *reading) sync(e *exptrace.Event) {
 	s.stacks.newGeneration()
-	s.syncs++
 	// The runtime reads the wall clock first. The thread may be preempted before it reads the
 	// trace's clock. So the snapshot with the latest epoch is the best.
 	if snapshot := e.Sync().ClockSnapshot; snapshot != nil {

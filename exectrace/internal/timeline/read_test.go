@@ -62,7 +62,7 @@ func TestBegin(t *testing.T) {
 // A trace that was stopped and restarted has no events from the gap.
 func TestGap(t *testing.T) {
 	for generations := range 3 {
-		s := newReading()
+		var g gaps
 		for n := range generations {
 			e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
 				Kind: exptrace.EventSync, Time: exptrace.Time(n + 1), Details: exptrace.Sync{N: n + 1},
@@ -70,18 +70,21 @@ func TestGap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.event(&e)
+			if g.in(&e) {
+				t.Errorf("generation %d is a gap", n)
+			}
 		}
-		e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Range]{
-			Kind: exptrace.EventRangeBegin, Time: 10,
-			Details: exptrace.Range{Name: "stop-the-world (start trace)", Scope: exptrace.MakeResourceID(exptrace.GoID(1))},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.event(&e)
-		if want := generations > 1; s.gap != want {
-			t.Errorf("tracing begins in generation %d: a gap: %t, want %t", generations, s.gap, want)
+		for name, want := range map[string]bool{"stop-the-world (start trace)": generations > 1, "stop-the-world (read mem stats)": false} {
+			e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Range]{
+				Kind: exptrace.EventRangeBegin, Time: 10,
+				Details: exptrace.Range{Name: name, Scope: exptrace.MakeResourceID(exptrace.GoID(1))},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.in(&e); got != want {
+				t.Errorf("%s in generation %d: a gap: %t, want %t", name, generations, got, want)
+			}
 		}
 	}
 }

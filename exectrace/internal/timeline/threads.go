@@ -6,11 +6,8 @@ package timeline
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -77,32 +74,15 @@ var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go 
 
 // Read reads a recording of this process in the place of the one before. After an error
 // nothing is known.
-func (t *Threads) Read(r io.Reader) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
-		}
-		if err != nil {
-			*t = Threads{}
-		}
-	}()
-	events, err := exptrace.NewReader(r)
+func (t *Threads) Read(r io.Reader) error {
+	*t = Threads{}
+	s := newThreadsReading()
+	err := readEvents(r, func(e *exptrace.Event) error {
+		s.event(e)
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	s := newThreadsReading()
-	for {
-		e, err := events.ReadEvent()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		s.event(&e)
-		if s.gap {
-			return ErrGap
-		}
 	}
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
@@ -114,9 +94,6 @@ func (t *Threads) Read(r io.Reader) (err error) {
 
 // Until returns the end of the known time by the wall clock.
 func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.until)) }
-
-// IDs returns the process's own ids of the threads, in order.
-func (t *Threads) IDs() []int64 { return slices.Sorted(maps.Keys(t.threads)) }
 
 // SpanAt returns the id of the span in a thread's labels at a time of the wall clock. It has
 // hexadecimal digits, or is "" without a span. known is false if that is uncertain.

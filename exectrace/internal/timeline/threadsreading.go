@@ -17,8 +17,6 @@ type threadsReading struct {
 	last       int64 // the time of the event before
 	moved      bool  // the event is older than the reader's time
 	began      bool
-	gap        bool
-	syncs      int
 	clocks     bool // the trace's clock is the system's
 }
 
@@ -37,8 +35,6 @@ func (s *threadsReading) event(e *exptrace.Event) {
 	case exptrace.EventSync:
 		s.sync(e.Sync().ClockSnapshot)
 		return
-	case exptrace.EventRangeBegin:
-		s.gap = s.gap || s.syncs > 1 && e.Range().Name == "stop-the-world (start trace)"
 	}
 	if !s.began {
 		s.began, s.from = true, now
@@ -67,7 +63,6 @@ const mostBetween = int64(10 * time.Second)
 // sync begins a part of the recording, or ends it without a snapshot. It checks that the
 // trace's clock is the system's monotonic one.
 func (s *threadsReading) sync(snapshot *exptrace.ClockSnapshot) {
-	s.syncs++
 	if snapshot != nil {
 		between := int64(snapshot.Trace) - int64(snapshot.Mono) // Mono is read first
 		s.clocks = between > -1000 && between < mostBetween

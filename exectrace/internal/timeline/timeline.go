@@ -155,11 +155,12 @@ type Piece struct {
 func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) bool) {
 	g := &t.Goroutines[goroutine]
 	to = min(to, g.Ended, t.End)
-	for i := t.segmentAt(g, from); i < len(g.Segments); i++ {
+	first := sort.Search(len(g.Segments), func(i int) bool { return g.Segments[i].Start > from })
+	for i := max(first-1, 0); i < len(g.Segments) && g.Segments[i].Start < to; i++ {
 		seg := &g.Segments[i]
-		start, end := max(seg.Start, from), min(t.segmentEnd(g, i), to)
-		if seg.Start >= to {
-			return
+		start, end := max(seg.Start, from), to
+		if i+1 < len(g.Segments) {
+			end = min(g.Segments[i+1].Start, to)
 		}
 		for start < end {
 			span, until := t.spanAt(g, start)
@@ -170,19 +171,6 @@ func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) boo
 			start = piece.End
 		}
 	}
-}
-
-// segmentAt returns the index of the segment at a time, or else of the first one.
-func (t *Timeline) segmentAt(g *Goroutine, at int64) int {
-	i := sort.Search(len(g.Segments), func(i int) bool { return g.Segments[i].Start > at })
-	return max(i-1, 0)
-}
-
-func (t *Timeline) segmentEnd(g *Goroutine, i int) int64 {
-	if i+1 < len(g.Segments) {
-		return g.Segments[i+1].Start
-	}
-	return min(g.Ended, t.End)
 }
 
 // Involved returns first, and all other goroutines on which a span of the set was open.

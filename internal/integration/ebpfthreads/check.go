@@ -36,8 +36,6 @@ func (c *checked) SpanAt(thread int64, at time.Time) (span string, known bool) {
 	return span, known
 }
 
-func (c *checked) ThreadsOf(id string, at time.Time) []int64 { return c.threads.ThreadsOf(id, at) }
-
 // judged compares the recorder's answers about threads with what they ran.
 type judged struct {
 	Right, Wrong int

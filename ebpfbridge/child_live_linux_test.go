@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package ebpfbridge_test
 
 import (
@@ -24,6 +26,12 @@ import (
 // roleVariable makes the test binary a program that publishes. A test reads that
 // program's memory, as an agent does; the other way round Linux may forbid it.
 const roleVariable = "SPANPROF_TEST_ROLE"
+
+func init() {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role))
+	}
+}
 
 var (
 	refuseMemfd = seccomptest.Rule{Call: unix.SYS_MEMFD_CREATE, Errno: unix.EPERM}
@@ -114,10 +122,6 @@ func play(role string) int {
 	}
 	<-stop
 	return 0
-}
-
-func service(name string) *resource.Resource {
-	return resource.NewSchemaless(attribute.String("service.name", name))
 }
 
 // version returns a resource by which a reader can tell whether it has all of one

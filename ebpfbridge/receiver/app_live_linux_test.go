@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build live
+
 package receiver
 
 import (
@@ -22,6 +24,12 @@ import (
 
 // appVariable makes the test binary a program that subscribes to a socket.
 const appVariable = "SPANPROF_TEST_APP"
+
+func init() {
+	if path := os.Getenv(appVariable); path != "" {
+		os.Exit(runApp(path))
+	}
+}
 
 // workVariable names the work of the program: "hash" or "sum"; no work if it is not set.
 const workVariable = "SPANPROF_TEST_WORK"
