@@ -17,7 +17,7 @@ import (
 // and skips without one unless SPANPROF_BROWSER is "required".
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
-	address := startQuickstart(t)
+	address := startExample(t, "quickstart")
 	span := waitForSpan(t, address, "GET /search", func(s listedSpan) bool { return s.CPUSamples >= 25 })
 
 	b.run("the slowest searches",

@@ -33,16 +33,8 @@ type listedSpan struct {
 	Complete                bool
 }
 
-// startQuickstart runs the quickstart and returns the address of its page.
-func startQuickstart(t *testing.T) string {
-	t.Helper()
-	address, _ := startExample(t, "quickstart")
-	return address
-}
-
-// startExample runs an example. It returns the address of its page and what it printed
-// before.
-func startExample(t *testing.T, name string, args ...string) (page, printed string) {
+// startExample runs an example and returns the address of its page.
+func startExample(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
 	if runtime.GOOS == "windows" {
@@ -62,18 +54,11 @@ func startExample(t *testing.T, name string, args ...string) (page, printed stri
 		t.Fatal(err)
 	}
 	opened, ended := make(chan string, 1), make(chan struct{})
-	var before strings.Builder
 	go func() {
 		defer close(ended)
-		for lines, found := bufio.NewScanner(out), false; lines.Scan(); {
-			page, ok := strings.CutPrefix(lines.Text(), "Open ")
-			switch {
-			case found:
-			case ok:
-				found = true
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if page, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
 				opened <- page
-			default:
-				before.WriteString(lines.Text() + "\n")
 			}
 		}
 	}()
@@ -83,10 +68,10 @@ func startExample(t *testing.T, name string, args ...string) (page, printed stri
 	})
 	select {
 	case page := <-opened:
-		return page, before.String()
+		return page
 	case <-ended:
 		t.Fatalf("%s ended without saying where its page is", name)
-		return "", ""
+		return ""
 	}
 }
 
