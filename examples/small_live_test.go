@@ -6,6 +6,8 @@
 package examples
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -72,5 +74,30 @@ func TestCLI(t *testing.T) {
 		if !strings.Contains(string(report), text) {
 			t.Errorf("%q is not in the report of %d bytes", text, len(report))
 		}
+	}
+}
+
+// Without an agent the program and the page report that, and what to do.
+func TestEbpf(t *testing.T) {
+	p := start(t, "ebpf", "-patience", "100ms")
+	p.poll(func() string {
+		if want := "No agent has connected to /"; !strings.Contains(p.text(), want) {
+			return fmt.Sprintf("got %q, want %q", p.text(), want)
+		}
+		return ""
+	})
+	v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.host{span_name="parse JSON in Go"}`))
+	if !strings.Contains(v.Empty, "eBPF agent") {
+		t.Errorf("the tab Host is empty because %q", v.Empty)
+	}
+	p.poll(func() string {
+		v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(`.cpu{span_name="read in the kernel"}`))
+		return livetest.Few(v.Total, 1, "ns of CPU in spans")
+	})
+	if log := string(get(t, p.page+"log?format=text", http.StatusOK)); !strings.Contains(log, "agent: messages: 0\n") {
+		t.Errorf("the receiver's numbers are not in the log:\n%s", log)
+	}
+	if out := p.stop(); !strings.Contains(out, "0 messages of agents; samples of this program: 0 certain, 0 ambiguous\n") {
+		t.Errorf("no summary in\n%s", out)
 	}
 }

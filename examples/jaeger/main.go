@@ -6,19 +6,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -32,7 +29,6 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page, which ui.json names")
 	jaeger := flag.String("jaeger", "http://127.0.0.1:4318", "base `URL` of Jaeger's OTLP/HTTP receiver")
-	duration := flag.Duration("duration", 0, "how long to serve the page; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -58,7 +54,6 @@ func main() {
 	}
 	_ = must(0, p.Flush(ctx))
 	fmt.Println("Open http://" + listener.Addr().String())
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	_ = must(0, errors.Join(tp.Shutdown(context.Background()), p.Shutdown(context.Background())))
 }

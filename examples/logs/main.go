@@ -6,19 +6,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"log"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -30,7 +27,6 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page")
-	duration := flag.Duration("duration", 0, "how long to serve the page; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -52,7 +48,6 @@ func main() {
 	}
 	_ = must(0, p.Flush(ctx)) // or wait up to 10 s for the window to end
 	fmt.Println("Open http://" + listener.Addr().String())
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	_ = must(0, p.Shutdown(context.Background()))
 }

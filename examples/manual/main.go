@@ -6,27 +6,23 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"runtime/pprof"
-	"time"
 
 	"github.com/spanprof/spanprof/inprocess"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page")
-	duration := flag.Duration("duration", 0, "how long to serve the page; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -45,7 +41,6 @@ func main() {
 	address := "http://" + listener.Addr().String()
 	fmt.Println("Open", address+"/")
 	fmt.Println("Or one order:", address+"/?query="+url.QueryEscape(`.cpu{profile_id="order-4712"}`))
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	check(profiling.Shutdown(context.Background()))
 }

@@ -9,19 +9,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"runtime/pprof"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel"
@@ -36,7 +33,6 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page and of /metrics")
-	duration := flag.Duration("duration", 0, "how long to serve; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -59,7 +55,6 @@ func main() {
 	}
 	_ = must(0, p.Flush(ctx)) // or wait up to 10 s for the window to end
 	fmt.Printf("Open http://%[1]s/debug/spanprof/\nScrape http://%[1]s/metrics\n", listener.Addr())
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	_ = must(0, p.Shutdown(context.Background()))
 }

@@ -6,14 +6,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +31,6 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:6060", "`address` of the page and of the profiles")
-	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -50,7 +47,6 @@ func main() {
 	go func() { log.Fatal(http.Serve(listener, mux)) }()
 	fmt.Printf("Profiles for scrapers: http://%s/debug/pprof/\nOpen http://%s/debug/spanprof/\n", listener.Addr(), listener.Addr())
 
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	for ctx.Err() == nil {
 		orderCtx, order := tp.Tracer("shop").Start(ctx, "order")
 		hash(40)

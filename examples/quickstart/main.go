@@ -44,25 +44,20 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the service and of the page")
-	dir := flag.String("dir", filepath.Join(build.Default.GOROOT, "src"), "`directory` of the Go files to search")
 	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
-	spans := flag.String("spans", os.DevNull, "`file` for the spans as JSON; - means standard output")
+	spans := flag.String("spans", os.DevNull, "`file` for the spans as JSON")
 	load := flag.Float64("load", 5, "requests a second that the service sends itself; 0 means none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
-	files := must(readFiles(*dir))
-	spanFile := os.Stdout
-	if *spans != "-" {
-		spanFile = must(os.Create(*spans))
-	}
+	files := must(readFiles(filepath.Join(build.Default.GOROOT, "src")))
 	listener := must(net.Listen("tcp", *listen))
 	address := "http://" + strings.NewReplacer("[::]", "localhost", "0.0.0.0", "localhost").Replace(listener.Addr().String())
 	// This, and to mount the handler below, is all that a service needs to do.
 	res := resource.NewSchemaless(semconv.ServiceName("codesearch"))
 	tp := spanprof.NewTracerProvider(
-		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(spanFile)))), sdktrace.WithResource(res)),
+		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(must(os.Create(*spans)))))), sdktrace.WithResource(res)),
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
 	profiling := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(2*time.Second))))
 	mux := http.NewServeMux()
@@ -142,33 +137,24 @@ func (sources) slow(http.ResponseWriter, *http.Request) {
 	time.Sleep(300 * time.Millisecond)
 }
 
-// maxRequests bounds the requests at a time: a slow machine is sent fewer, and is not flooded.
-const maxRequests = 8
-
-// generateLoad sends n requests a second; one query in ten is an expensive one.
+// generateLoad sends n requests a second, at most 8 at a time; one in ten is an expensive one.
 func generateLoad(ctx context.Context, address string, n float64) {
 	cycle := append(slices.Repeat([]string{"/search?q=sync.Pool"}, 9), "/search?q=func.*(Reader|Writer).*error", "/archive?pkg=net/http", "/slow", "/slow")
 	var requests sync.WaitGroup
-	room := make(chan struct{}, maxRequests)
-	for i := 1; ctx.Err() == nil; i++ {
+	defer requests.Wait()
+	room, tick := make(chan struct{}, 8), time.Tick(time.Duration(float64(time.Second)/max(n, 1e-9)))
+	for i := 1; ; i++ {
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration(float64(time.Second) / max(n, 1e-9))):
-			select {
-			case room <- struct{}{}:
-			default:
-				continue
-			}
-			requests.Go(func() {
-				defer func() { <-room }()
-				if response, err := http.Get(address + cycle[i%len(cycle)]); err == nil {
-					_ = response.Write(io.Discard)
-				}
-			})
-			if i%25 == 0 {
-				fmt.Println(i, "requests sent")
-			}
+			return
+		case <-tick:
 		}
+		room <- struct{}{}
+		requests.Go(func() {
+			defer func() { <-room }()
+			if response, err := http.Get(address + cycle[i%len(cycle)]); err == nil {
+				_ = response.Write(io.Discard)
+			}
+		})
 	}
-	requests.Wait()
 }

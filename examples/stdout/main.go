@@ -5,19 +5,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
@@ -31,7 +28,6 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the page")
-	duration := flag.Duration("duration", 0, "how long to serve the page; 0 means until Ctrl-C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -59,7 +55,6 @@ func main() {
 	root.End()
 	check(errors.Join(tp.Shutdown(context.Background()), profiling.Flush(context.Background())))
 	fmt.Printf("Open http://%s/?query=simple.golang.app.cpu%%7Bprofile_id=%%22%s%%22%%7D\n", listener.Addr(), root.SpanContext().SpanID())
-	time.AfterFunc(cmp.Or(*duration, math.MaxInt64), stop)
 	<-ctx.Done()
 	check(profiling.Shutdown(context.Background()))
 }

@@ -84,19 +84,6 @@ func panicStackTrace(c *Case) {
 
 func panicHere() { panic("here") }
 
-// PanicRecordingOff is the row of an SDK option that the oldest SDK this module
-// works with does not have: whoever builds with a newer one passes it in and adds
-// the row to Rows.
-func PanicRecordingOff(withoutPanicRecording sdktrace.TracerProviderOption) Row {
-	return Row{"WithoutPanicRecording is obeyed", func(c *Case) {
-		s := c.newSDK(withoutPanicRecording)
-		c.sameEvents(s, func() { panic(errOops) })
-		if n := len(s.ended("wrapped").Events()); n != 0 {
-			c.errorf("%d events, want none", n)
-		}
-	}}
-}
-
 func panicNil(c *Case) {
 	s := c.newSDK()
 	c.sameEvents(s, func() { panic(nil) })                       //nolint:govet // on purpose

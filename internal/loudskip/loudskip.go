@@ -8,19 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"testing"
 )
-
-// T is the part of testing.TB that Test uses.
-type T interface {
-	Helper()
-	Name() string
-	Fatal(args ...any)
-	Skip(args ...any)
-}
 
 // Test skips t. It also appends the reason to the file named by SPANPROF_SKIPPED. A run
 // of all tests can then list its skips.
-func Test(t T, reason string) {
+func Test(t testing.TB, reason string) {
 	t.Helper()
 	reason = t.Name() + ": " + reason
 	if name := os.Getenv("SPANPROF_SKIPPED"); name != "" {

@@ -3,21 +3,19 @@
 
 // Command words checks the English of comments, documents and UI texts.
 //
-//	words [-exceptions FILE] [-write] [file...]
+//	words [file...]
 //
 // It runs in the repository's root. Without arguments it checks all files in git.
-// A file in the exceptions list may have findings. That list may only shrink.
 package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,10 +43,7 @@ type finding struct {
 }
 
 func main() {
-	exceptions := flag.String("exceptions", ".ci/words.exceptions", "`file` with the paths of files with findings, one per line")
-	write := flag.Bool("write", false, "write that file: all files with findings, or what remains of an existing list")
-	flag.Parse()
-	passed, err := run(os.Stdout, *exceptions, *write, flag.Args())
+	passed, err := run(os.Stdout, os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 	}
@@ -57,18 +52,18 @@ func main() {
 	}
 }
 
-func run(w io.Writer, exceptions string, write bool, paths []string) (passed bool, err error) {
-	all := write || len(paths) == 0
+// run prints the findings of files, and their sums by word.
+func run(w io.Writer, paths []string) (passed bool, err error) {
+	all := len(paths) == 0
 	if all {
-		out, err := git("ls-files", "-z")
+		out, err := exec.Command("git", "ls-files", "-z").Output()
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("git ls-files: %w", err)
 		}
-		paths = strings.Split(strings.Trim(out, "\x00"), "\x00")
+		paths = strings.Split(strings.Trim(string(out), "\x00"), "\x00")
 	}
-	found := map[string][]finding{}
+	words, files, sum := map[string]int{}, 0, 0
 	for _, p := range paths {
-		p = path.Clean(p)
 		src, err := os.ReadFile(p)
 		if all && errors.Is(err, fs.ErrNotExist) {
 			continue // deleted in the work tree
@@ -76,45 +71,14 @@ func run(w io.Writer, exceptions string, write bool, paths []string) (passed boo
 		if err != nil {
 			return false, err
 		}
-		if found[p], err = check(p, string(src)); err != nil {
+		found, err := check(p, string(src))
+		if err != nil {
 			return false, err
 		}
-	}
-	old, err := os.ReadFile(exceptions)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	if write {
-		return true, os.WriteFile(exceptions, []byte(newList(string(old), found)), 0o644)
-	}
-	listed := parseList(string(old))
-	wrong := listErrors(listed, found, all)
-	log, err := history(exceptions)
-	if err != nil {
-		return false, err
-	}
-	for _, line := range added(log, listed) {
-		wrong = append(wrong, exceptions+": may only shrink: "+line)
-	}
-	return report(w, found, listed, wrong, all), nil
-}
-
-// report prints findings of files outside the list, and of listed files if named.
-func report(w io.Writer, found map[string][]finding, listed, wrong []string, all bool) (passed bool) {
-	words, files, excused, sum := map[string]int{}, 0, 0, 0
-	for _, p := range slices.Sorted(maps.Keys(found)) {
-		if len(found[p]) == 0 {
-			continue
-		}
-		if slices.Contains(listed, p) {
-			excused++
-			if all {
-				continue
-			}
-		} else {
+		if len(found) > 0 {
 			files++
 		}
-		for _, f := range found[p] {
+		for _, f := range found {
 			fmt.Fprintf(w, "%s:%d: %s: %s\n", p, f.line, f.word, f.sentence)
 			words[f.word+" ("+f.mend+")"]++
 			sum++
@@ -123,11 +87,8 @@ func report(w io.Writer, found map[string][]finding, listed, wrong []string, all
 	for _, word := range slices.Sorted(maps.Keys(words)) {
 		fmt.Fprintf(w, "%6d %s\n", words[word], word)
 	}
-	for _, line := range wrong {
-		fmt.Fprintln(w, line)
-	}
-	fmt.Fprintf(w, "%d findings; files: %d with findings, %d excused\n", sum, files, excused)
-	return files == 0 && len(wrong) == 0
+	fmt.Fprintf(w, "%d findings in %d files\n", sum, files)
+	return sum == 0, nil
 }
 
 var (

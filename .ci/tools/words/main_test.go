@@ -77,65 +77,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestList(t *testing.T) {
+func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for path, text := range map[string]string{
-		"bad.md": "who\n", "clean.md": "text\n", "excused.md": "whose\n",
-		"list": "# comment\nmissing.md\nexcused.md\nclean.md\n",
-	} {
+	for path, text := range map[string]string{"bad.md": "who\n", "clean.md": "text\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "empty"}} {
-		if _, err := git(args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := func(paths ...string) string {
-		t.Helper()
+	for path, want := range map[string]string{
+		"bad.md":   "bad.md:1: who: who\n     1 who (repeat the noun)\n1 findings in 1 files\n",
+		"clean.md": "0 findings in 0 files\n",
+	} {
 		var out strings.Builder
-		passed, err := run(&out, "list", false, paths)
-		if err != nil || passed {
-			t.Errorf("passed %v, error %v; want a failure", passed, err)
+		passed, err := run(&out, []string{path})
+		if text := out.String(); err != nil || passed != (path == "clean.md") || text != want {
+			t.Errorf("passed %v, error %v, got\n%swant\n%s", passed, err, text, want)
 		}
-		return out.String()
-	}
-	want := `bad.md:1: who: who
-excused.md:1: whose: whose
-     1 who (repeat the noun)
-     1 whose (repeat the noun)
-missing.md: no such file: remove it from the list
-excused.md: sort the list
-clean.md: sort the list
-clean.md: no findings: remove it from the list
-2 findings; files: 1 with findings, 1 excused
-`
-	if text := got("bad.md", "clean.md", "./excused.md"); text != want {
-		t.Errorf("got\n%swant\n%s", text, want)
-	}
-
-	found := map[string][]finding{"a.md": {{}}, "b.md": {{}}, "c.md": nil}
-	if text, want := newList("", found), firstComment+"a.md\nb.md\n"; text != want {
-		t.Errorf("a new list: got %q, want %q", text, want)
-	}
-	if text, want := newList("# x\nb.md\nc.md\nd.md\n", found), "# x\nb.md\n"; text != want {
-		t.Errorf("an existing list: got %q, want %q", text, want)
-	}
-}
-
-func TestAdded(t *testing.T) {
-	log := "\x00c1\n\n--- /dev/null\n+++ b/list\n@@ -0,0 +1 @@\n+# comment\n+a.go\n" +
-		"\x00c2\n\n--- a/list\n+++ b/list\n@@ -1 +1 @@\n-a.go\n+# other\n" +
-		"\x00c3\n\n--- a/list\n+++ b/list\n@@ -1 +1 @@\n+b.go\n" +
-		"\x00the work tree\n"
-	if got, want := added(log, []string{"a.go", "b.go"}), []string{"c3 adds b.go"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := added(log, []string{"a.go"}); got != nil {
-		t.Errorf("after b.go was removed: got %q", got)
-	}
-	if got := added("", nil); got != nil {
-		t.Errorf("without a history: got %q", got)
 	}
 }

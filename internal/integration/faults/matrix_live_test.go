@@ -19,7 +19,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/livetest"
-	"github.com/spanprof/spanprof/internal/nettest"
 )
 
 // outcome is what becomes of profiles that are exported while there is a fault.
@@ -35,7 +34,7 @@ const (
 // fault is what is wrong with the network or the server.
 type fault struct {
 	name    string
-	network nettest.Fault
+	network networkFault
 	answer  *answer
 	lost    bool // the connection is reset when the server has taken a profile
 	timeout time.Duration
@@ -53,13 +52,13 @@ func networkFaults(p protocol) []fault {
 		unheard = refused
 	}
 	return []fault{
-		{name: "latency", network: nettest.Fault{Latency: 20 * time.Millisecond}, outcome: slow},
-		{name: "bandwidth", network: nettest.Fault{Bandwidth: 64 << 10}, outcome: slow},
-		{name: "slow close", network: nettest.Fault{SlowClose: true}, answer: &answer{takes: true, slow: true}, outcome: slow},
-		{name: "refused", network: nettest.Fault{Refused: true}, outcome: refused},
-		{name: "reset in the body", network: nettest.Fault{End: nettest.ByReset, After: inBody}, outcome: doubtful},
-		{name: "half-open", network: nettest.Fault{End: nettest.BySilence, After: inBody}, timeout: 2 * time.Second, outcome: doubtful},
-		{name: "silent", network: nettest.Fault{End: nettest.BySilence}, timeout: 2 * time.Second, outcome: unheard},
+		{name: "latency", network: networkFault{Latency: 20 * time.Millisecond}, outcome: slow},
+		{name: "bandwidth", network: networkFault{Bandwidth: 64 << 10}, outcome: slow},
+		{name: "slow close", network: networkFault{SlowClose: true}, answer: &answer{takes: true, slow: true}, outcome: slow},
+		{name: "refused", network: networkFault{Refused: true}, outcome: refused},
+		{name: "reset in the body", network: networkFault{End: byReset, After: inBody}, outcome: doubtful},
+		{name: "half-open", network: networkFault{End: bySilence, After: inBody}, timeout: 2 * time.Second, outcome: doubtful},
+		{name: "silent", network: networkFault{End: bySilence}, timeout: 2 * time.Second, outcome: unheard},
 		{name: "lost answer", answer: &answer{takes: true}, lost: true, outcome: doubtful},
 	}
 }
@@ -130,10 +129,10 @@ const produced = 12
 
 // up returns a backend that has the fault and an exporter in front of it. Its attempts have that
 // timeout, and a sees them.
-func (f fault) up(t *testing.T, p protocol, a *attempts, timeout time.Duration) (*backend, *nettest.Proxy, queue) {
+func (f fault) up(t *testing.T, p protocol, a *attempts, timeout time.Duration) (*backend, *networkProxy, queue) {
 	t.Helper()
 	b, proxy := behindProxy(t, p)
-	if f.network != (nettest.Fault{}) {
+	if f.network != (networkFault{}) {
 		set(t, proxy, f.network)
 	}
 	if f.answer != nil {
@@ -157,7 +156,7 @@ func (f fault) passes(t *testing.T, p protocol) {
 	// One that is known to have failed, and others that wait behind it.
 	export(t, q, 0, 1)
 	retries := uint64(0)
-	if f.network.End != nettest.Whole {
+	if f.network.End != whole {
 		// On a busy machine, an attempt may have no connection yet when its time is over.
 		until(ctx, t, q, "connection that fails", func(exporter.Status) bool { return proxy.Failed() > 0 })
 		retries = q.Status().Retries
@@ -165,8 +164,8 @@ func (f fault) passes(t *testing.T, p protocol) {
 	until(ctx, t, q, "outcome", func(s exporter.Status) bool { return s.Exported+s.Lost["rejected"] > 0 || s.Retries > retries })
 	export(t, q, 1, produced)
 	if f.outcome == refused || f.outcome == doubtful {
-		if f.network != (nettest.Fault{}) {
-			set(t, proxy, nettest.Fault{})
+		if f.network != (networkFault{}) {
+			set(t, proxy, networkFault{})
 		}
 		b.answer.Store(nil)
 	}

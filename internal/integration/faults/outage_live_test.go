@@ -18,7 +18,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/livetest"
-	"github.com/spanprof/spanprof/internal/nettest"
 )
 
 // outage is one of a backend that is away until an exporter has tried again so many times. The
@@ -67,7 +66,7 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 	if err != nil {
 		t.Fatal(err)
 	}
-	set(t, proxy, nettest.Fault{Refused: true})
+	set(t, proxy, networkFault{Refused: true})
 	export(t, q, 0, 1)
 	until(ctx, t, q, "outage", func(s exporter.Status) bool { return s.Retries >= o.retries })
 	export(t, q, 1, n)
@@ -80,7 +79,7 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 		}
 	}}
 	b.answer.Store(&starting)
-	set(t, proxy, nettest.Fault{})
+	set(t, proxy, networkFault{})
 	left, cancel := context.WithTimeout(ctx, o.left)
 	defer cancel()
 	err = deliver(q, left)
@@ -104,10 +103,10 @@ func (o outage) meet(ctx context.Context, t *testing.T, p protocol, deliver func
 }
 
 // behindProxy runs a backend of the protocol and a proxy in front of it.
-func behindProxy(t *testing.T, p protocol) (*backend, *nettest.Proxy) {
+func behindProxy(t *testing.T, p protocol) (*backend, *networkProxy) {
 	t.Helper()
 	b, address := serve(t, p)
-	proxy, err := nettest.NewProxy(address)
+	proxy, err := newNetworkProxy(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +118,7 @@ func behindProxy(t *testing.T, p protocol) (*backend, *nettest.Proxy) {
 	return b, proxy
 }
 
-func set(t *testing.T, p *nettest.Proxy, f nettest.Fault) {
+func set(t *testing.T, p *networkProxy, f networkFault) {
 	t.Helper()
 	if err := p.Set(f); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,6 @@ var (
 	// idle works for a tenth of the time, in pieces that are shorter than the time
 	// between two samples.
 	idle = load{goroutines: 1, pause: 9 * time.Millisecond}
-	four = load{goroutines: 4}
 	// saturated has more to do than the cores can: the end of a profile waits for one.
 	saturated = load{goroutines: 64}
 	crowded   = load{goroutines: 1, neighbours: true}

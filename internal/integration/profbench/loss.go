@@ -42,12 +42,8 @@ var losses = []loss{
 	{"idle: runtime/pprof, one profile", idle, one},
 	{"idle: windows of 10 s", idle, windows(window)},
 	{"idle: windows of 10 s, scraped for 7 s and 14 s", idle, windows(window, 7*time.Second, 14*time.Second)},
-	{"4 goroutines: runtime/pprof, one profile", four, one},
-	{"4 goroutines: windows of 10 s", four, windows(window)},
-	{"4 goroutines: scraped for 7 s and 14 s", four, windows(window, 7*time.Second, 14*time.Second)},
 	{"64 goroutines: runtime/pprof, one profile", saturated, one},
 	{"64 goroutines: windows of 10 s", saturated, windows(window)},
-	{"64 goroutines: runtime/pprof, stopped and started every 10 s", saturated, func(ctx context.Context, l load) (result, error) { return byHand(ctx, window, l) }},
 	{"64 goroutines: scraped for 7 s and 14 s", saturated, windows(window, 7*time.Second, 14*time.Second)},
 	{"neighbours: runtime/pprof, one profile", crowded, one},
 	{"neighbours: windows of 10 s", crowded, windows(window)},
@@ -178,8 +174,8 @@ func byHand(ctx context.Context, d time.Duration, l load) (result, error) {
 	return r, failed
 }
 
-// windows measures a load with a Profiler, and with scrapers that ask again and again
-// for so many seconds.
+// windows measures a load with a Profiler, and with scrapers that fetch profiles
+// of such durations again and again.
 func windows(d time.Duration, scrapes ...time.Duration) func(ctx context.Context, l load) (result, error) {
 	return func(ctx context.Context, l load) (result, error) { return measureWindows(ctx, l, d, scrapes) }
 }

@@ -7,7 +7,7 @@
 //	go run ./internal/integration/profbench -run loss -rounds 1
 //	go run ./internal/integration/profbench -run loss -rows 'windows of 1 s,64 goroutines: scraped'
 //
-// By default it takes about ten minutes. The figures of the README come from a
+// By default it takes about half an hour. The figures of docs/costs.md come from a
 // longer run on a machine that does nothing else:
 //
 //	go run ./internal/integration/profbench -rounds 4 -quads 700 -ends 10

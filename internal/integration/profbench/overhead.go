@@ -5,21 +5,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"runtime"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
@@ -51,8 +45,7 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	if err != nil {
 		return err
 	}
-	seen := &seen{Store: kept}
-	p, err := profiler.New(seen, profiler.WithWindow(time.Hour))
+	p, err := profiler.New(kept, profiler.WithWindow(time.Hour))
 	if err != nil {
 		return err
 	}
@@ -122,11 +115,6 @@ func printOverhead(w *tabwriter.Writer, quads, ends int) error {
 	byEnds := atEnd.scale(100 / busy)
 	fmt.Fprintf(w, "ends of the CPU and heap windows, parsed and stored\t%s\t%.1f ms in %v\t\n", byEnds.columns("%+.2f", " %"), 1000*atEnd.value, window)
 	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%s\t\t\n", bySampling.add(byEnds).columns("%+.2f", " %"))
-	share, samples, err := seen.own()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "samples in the profiler's own code, which cannot see the signal handler\t%s\tof %d\t\n", share.scale(100).columns("%.2f", " %"), samples)
 	return nil
 }
 
@@ -148,58 +136,4 @@ func span(tracer trace.Tracer) {
 	_, s := tracer.Start(context.Background(), "operation")
 	defer s.End()
 	work(50)
-}
-
-// seen is a store that remembers what it was given.
-type seen struct {
-	*store.Store
-
-	profiles []*exporter.Profile
-}
-
-func (s *seen) Export(ctx context.Context, p *exporter.Profile) error {
-	if p.Kind() == exporter.KindCPU {
-		s.profiles = append(s.profiles, p)
-	}
-	return s.Store.Export(ctx, p)
-}
-
-// ownCode is what only the profiler runs here: by the beginnings of function names.
-var ownCode = []string{
-	"runtime/pprof.profileWriter",
-	"github.com/spanprof/spanprof/profiler.",
-	"github.com/spanprof/spanprof/profiler/",
-	"github.com/spanprof/spanprof/store.",
-	"github.com/spanprof/spanprof/exporter.",
-	"github.com/google/pprof/profile.",
-}
-
-// own returns the share of the samples that were taken in the profiler's code.
-func (s *seen) own() (share estimate, samples int64, err error) {
-	var own int64
-	for _, p := range s.profiles {
-		parsed, err := p.Parsed()
-		if err != nil {
-			return estimate{}, 0, err
-		}
-		for _, sample := range parsed.Sample {
-			samples += sample.Value[0]
-			if slices.ContainsFunc(sample.Location, isOwn) {
-				own += sample.Value[0]
-			}
-		}
-	}
-	if samples == 0 {
-		return estimate{}, 0, errors.New("no samples")
-	}
-	n := float64(samples)
-	mean := float64(own) / n
-	spread := 1.96 * math.Sqrt(mean*(1-mean)/n)
-	return estimate{mean, max(0, mean-spread), mean + spread}, samples, nil
-}
-
-func isOwn(l *profile.Location) bool {
-	return slices.ContainsFunc(l.Line, func(line profile.Line) bool {
-		return slices.ContainsFunc(ownCode, func(prefix string) bool { return strings.HasPrefix(line.Function.Name, prefix) })
-	})
 }

@@ -30,7 +30,6 @@ import (
 	"runtime/pprof"
 
 	grafana "github.com/grafana/otel-profiling-go"
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -92,39 +91,13 @@ var (
 	page = spanprof.WithPyroscopeURL("http://localhost:4040")
 )
 
-// floor is what labels cost by the public API, without any span.
-func floor(sdk trace.TracerProvider) func() {
-	tracer := sdk.Tracer("spanbench")
-	return func() {
-		ctx, span := tracer.Start(context.Background(), "operation")
-		pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels("span_id", "0123456789abcdef", "span_name", "operation", "trace_id", "0123456789abcdef0123456789abcdef")))
-		span.End()
-		pprof.SetGoroutineLabels(ctx)
-	}
-}
-
-func withAttribute(sdk trace.TracerProvider) func() {
-	tracer := sdk.Tracer("spanbench")
-	return func() {
-		_, span := tracer.Start(context.Background(), "operation")
-		span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()))
-		span.End()
-	}
-}
-
 func scenarios() []paired.Scenario {
 	sdk := newSDK()
 	never := newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
-	byParent := newSDK(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())))
-	unsampled := trace.ContextWithRemoteSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1},
-	}))
 	grafanaAll := []grafana.Option{grafana.WithSpanIDLabelScope(grafana.ScopeAllSpans), grafana.WithSpanNameLabelScope(grafana.ScopeAllSpans)}
 	return []paired.Scenario{
-		{Name: "sampled local root, labels only", Extra: 2, Candidates: []*paired.Candidate{
+		{Name: "sampled local root, labels only", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(sdk)},
-			{Name: "labels by the public API, no more", Span: floor(sdk)},
-			{Name: "one SetAttributes, no labels", Span: withAttribute(sdk)},
 			{Name: "spanprof", Span: root(ours(sdk, noID))},
 			{Name: "spanprof, all spans", Span: root(ours(sdk, noID, all))},
 			{Name: "otel-profiling-go v0.7.0 (sets an attribute too)", Span: root(grafana.NewTracerProvider(sdk))},
@@ -145,11 +118,6 @@ func scenarios() []paired.Scenario {
 			{Name: "spanprof", Span: root(ours(never))},
 			{Name: "spanprof with names of unsampled spans", Span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
 			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(never))},
-		}},
-		{Name: "unsampled by its parent", Candidates: []*paired.Candidate{
-			{Name: "bare SDK", Span: under(unsampled, byParent)},
-			{Name: "spanprof", Span: under(unsampled, ours(byParent))},
-			{Name: "otel-profiling-go v0.7.0", Span: under(unsampled, grafana.NewTracerProvider(byParent))},
 		}},
 		{Name: "root by default: labels and profile id", Candidates: []*paired.Candidate{
 			{Name: "bare SDK", Span: root(sdk)},

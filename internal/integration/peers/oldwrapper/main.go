@@ -12,10 +12,8 @@ import (
 	"context"
 	"flag"
 	"os"
-	"slices"
 
 	pyroscope "github.com/pyroscope-io/otel-profiling-go"
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -33,37 +31,22 @@ func main() {
 		spanprof.WithAppName("app"), spanprof.WithPyroscopeURL(address),
 		spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true),
 	}
-	ours := spanprof.NewTracerProvider(sdk, urls...)
 	v050 := pyroscope.NewTracerProvider(sdk, pyroscope.WithAppName("app"), pyroscope.WithPyroscopeURL(address),
 		pyroscope.WithAddSpanName(true), pyroscope.WithProfileURL(true), pyroscope.WithProfileBaselineURL(true))
 	table := paired.NewTable(os.Stdout, *rounds)
 	paired.Scenario{Name: "root with profile id, URL and baseline URL", Candidates: []*paired.Candidate{
 		{Name: "bare SDK", Span: root(sdk)},
-		{Name: "one SetAttributes of the same three, made before", Span: withAttributes(sdk, attributesOf(ours))},
-		{Name: "spanprof", Span: root(ours)},
+		{Name: "spanprof", Span: root(spanprof.NewTracerProvider(sdk, urls...))},
 		{Name: "otel-profiling-go v0.5.0", Span: root(v050)},
 	}}.Print(table, *rounds)
 	_ = table.Flush()
 }
 
-func root(tp trace.TracerProvider) func() { return withAttributes(tp, nil) }
-
-// withAttributes returns a function that starts a local root, sets attributes if
-// there are any, and ends it.
-func withAttributes(tp trace.TracerProvider, attributes []attribute.KeyValue) func() {
+// root returns a function that starts and ends a local root.
+func root(tp trace.TracerProvider) func() {
 	tracer := tp.Tracer("oldwrapper")
 	return func() {
 		_, span := tracer.Start(context.Background(), "operation")
-		if attributes != nil {
-			span.SetAttributes(slices.Clone(attributes)...)
-		}
 		span.End()
 	}
-}
-
-// attributesOf returns what a wrapper sets on a span.
-func attributesOf(tp trace.TracerProvider) []attribute.KeyValue {
-	_, span := tp.Tracer("oldwrapper").Start(context.Background(), "operation")
-	span.End()
-	return span.(sdktrace.ReadOnlySpan).Attributes()
 }

@@ -31,14 +31,10 @@ type Candidate struct {
 	perSpan []float64 // ns of each round
 }
 
-// Scenario is one kind of span. The first candidate is the bare SDK. The others are
-// compared with the last, a wrapper.
+// Scenario is one kind of span. The first candidate is the bare SDK.
 type Scenario struct {
 	Name       string
 	Candidates []*Candidate
-	// Extra is the index of a candidate with only the last one's additional work. Its
-	// cost is subtracted from the last one's for the ratio. 0 if absent.
-	Extra int
 	// Goroutines is how many run a batch each at the same time; 0 for the calling one
 	// alone.
 	Goroutines int
@@ -54,7 +50,7 @@ func NewTable(out io.Writer, rounds int) *tabwriter.Writer {
 // Print runs rounds batches of each candidate and writes the table. Each column compares
 // a wrapper with the bare SDK. p10 is the difference between the tenth percentiles of
 // their batches: the cost of an undisturbed span. p50 is the median of the differences
-// within a round. The ratio is p10 divided by the last row's p10.
+// within a round.
 func (s Scenario) Print(w io.Writer, rounds int) {
 	for round := range rounds {
 		for i := range s.Candidates {
@@ -68,22 +64,17 @@ func (s Scenario) Print(w io.Writer, rounds int) {
 	bare := s.Candidates[0]
 	bareAllocs := bare.allocations()
 	bareP10 := percentile(bare.perSpan, 10)
-	over := func(c *Candidate) float64 { return percentile(c.perSpan, 10) - bareP10 }
-	reference := over(s.Candidates[len(s.Candidates)-1])
-	if s.Extra > 0 {
-		reference -= over(s.Candidates[s.Extra])
-	}
 	bareBytes := bare.bytes()
-	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tbytes\tratio\t\n", s.Name)
-	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t\t\n", bare.Name, bareP10, percentile(bare.perSpan, 50), bareAllocs, bareBytes)
+	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tbytes\t\n", s.Name)
+	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t\n", bare.Name, bareP10, percentile(bare.perSpan, 50), bareAllocs, bareBytes)
 	for _, c := range s.Candidates[1:] {
 		deltas := make([]float64, rounds)
 		for i := range deltas {
 			deltas[i] = c.perSpan[i] - bare.perSpan[i]
 		}
-		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%+.0f\t%.2f\t\n", c.Name, over(c), percentile(deltas, 50), c.allocations()-bareAllocs, c.bytes()-bareBytes, over(c)/reference)
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%+.0f\t\n", c.Name, percentile(c.perSpan, 10)-bareP10, percentile(deltas, 50), c.allocations()-bareAllocs, c.bytes()-bareBytes)
 	}
-	fmt.Fprintln(w, "\t\t\t\t\t\t")
+	fmt.Fprintln(w, "\t\t\t\t\t")
 }
 
 // batch runs Batch spans, or parallelBatch on each of n goroutines. It returns the time

@@ -1,18 +1,23 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package nettest
+//go:build live
+
+package faults
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Fault is what a Proxy does to its connections. The zero value does nothing.
-type Fault struct {
+// networkFault is what a networkProxy does to its connections. The zero value does nothing.
+type networkFault struct {
 	// Refused closes the listening port.
 	Refused bool
 	// Latency delays every piece, each way.
@@ -22,48 +27,52 @@ type Fault struct {
 	// SlowClose keeps the end of one side of a connection from the other.
 	SlowClose bool
 	// End is how a connection fails after After bytes from the client.
-	End   End
+	End   ending
 	After int
 }
 
-// End is how a connection fails.
-type End int
+// ending is how a connection fails.
+type ending int
 
 const (
-	// Whole connections do not fail.
-	Whole End = iota
-	// ByReset resets both sides.
-	ByReset
-	// BySilence closes the server's side and keeps the client's side open without
+	// whole connections do not fail.
+	whole ending = iota
+	// byReset resets both sides.
+	byReset
+	// bySilence closes the server's side and keeps the client's side open without
 	// reading or answering: half-open, as after a crash.
-	BySilence
+	bySilence
 )
 
-// Proxy forwards TCP connections to a server, with an optional fault.
-type Proxy struct {
+// networkProxy forwards TCP connections to a server, with an optional fault.
+type networkProxy struct {
 	server  string
 	address string
 	running sync.WaitGroup
 
 	mu       sync.Mutex
 	listener net.Listener // nil while connections are refused
-	fault    Fault
+	fault    networkFault
 	links    map[*link]struct{}
 
 	failed atomic.Int64
 }
 
-// NewProxy returns a Proxy in front of the server at that address. It must be closed.
-func NewProxy(server string) (*Proxy, error) {
-	p := &Proxy{server: server, address: loopback(), links: make(map[*link]struct{})}
-	return p, p.Set(Fault{})
+// newNetworkProxy returns a networkProxy in front of the server at that address. It must be closed.
+func newNetworkProxy(server string) (*networkProxy, error) {
+	address := "127.0.0.1:0"
+	if runtime.GOOS == "linux" { // no other socket gets it while connections are refused
+		address = fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	}
+	p := &networkProxy{server: server, address: address, links: make(map[*link]struct{})}
+	return p, p.Set(networkFault{})
 }
 
 // Address returns the listening address. It never changes.
-func (p *Proxy) Address() string { return p.address }
+func (p *networkProxy) Address() string { return p.address }
 
 // Set resets all connections. New connections have the fault f.
-func (p *Proxy) Set(f Fault) error {
+func (p *networkProxy) Set(f networkFault) error {
 	p.mu.Lock()
 	p.fault = f
 	old := p.listener
@@ -91,30 +100,30 @@ func (p *Proxy) Set(f Fault) error {
 }
 
 // Failed returns how many connections have met their End.
-func (p *Proxy) Failed() int { return int(p.failed.Load()) }
+func (p *networkProxy) Failed() int { return int(p.failed.Load()) }
 
 // Reset resets all connections.
-func (p *Proxy) Reset() {
+func (p *networkProxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reset()
 }
 
 // reset is Reset for a caller that holds p.mu.
-func (p *Proxy) reset() {
+func (p *networkProxy) reset() {
 	for l := range p.links {
 		l.reset()
 	}
 }
 
-// Close ends the Proxy and its connections.
-func (p *Proxy) Close() error {
-	err := p.Set(Fault{Refused: true})
+// Close ends the networkProxy and its connections.
+func (p *networkProxy) Close() error {
+	err := p.Set(networkFault{Refused: true})
 	p.running.Wait()
 	return err
 }
 
-func (p *Proxy) accept(l net.Listener) {
+func (p *networkProxy) accept(l net.Listener) {
 	for {
 		client, err := l.Accept()
 		if err != nil {
@@ -137,9 +146,9 @@ func (p *Proxy) accept(l net.Listener) {
 	}
 }
 
-// link is one connection through the Proxy.
+// link is one connection through the networkProxy.
 type link struct {
-	fault  Fault
+	fault  networkFault
 	client *net.TCPConn
 	silent atomic.Bool
 	failed *atomic.Int64 // counts connections that have met their End
@@ -153,7 +162,7 @@ type link struct {
 // run forwards until both sides have ended, or the link is reset.
 func (l *link) run(server string) {
 	defer l.reset()
-	if l.fault.End == BySilence && l.fault.After == 0 {
+	if l.fault.End == bySilence && l.fault.After == 0 {
 		l.failed.Add(1)
 		<-l.done
 		return
@@ -186,10 +195,10 @@ func (l *link) forward(from, to *net.TCPConn, request bool) {
 		if n > 0 && !l.pause(n) {
 			return
 		}
-		if request && l.fault.End != Whole && n >= left {
+		if request && l.fault.End != whole && n >= left {
 			_, _ = to.Write(piece[:left])
 			l.failed.Add(1)
-			if l.fault.End == ByReset {
+			if l.fault.End == byReset {
 				l.reset()
 			} else {
 				l.silent.Store(true)
