@@ -5,6 +5,7 @@ package timeline
 
 import (
 	"sort"
+	"strings"
 
 	exptrace "golang.org/x/exp/trace"
 )
@@ -148,6 +149,10 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 // gcRange adds work for the garbage collector.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
+	if strings.HasPrefix(r.Name, "stop-the-world") {
+		s.stop(e)
+		return
+	}
 	on := int32(1)
 	if e.Kind() == exptrace.EventRangeEnd {
 		on = -1
@@ -169,6 +174,18 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
 	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
+	}
+}
+
+// stop adds a time in which the runtime stopped the world.
+func (s *reading) stop(e *exptrace.Event) {
+	now, n := s.now(e), len(s.stops)
+	switch {
+	case e.Kind() == exptrace.EventRangeBegin:
+		s.stops = append(s.stops, stop{now, forever})
+		s.used += stopBytes
+	case e.Kind() == exptrace.EventRangeEnd && n > 0:
+		s.stops[n-1].to = min(s.stops[n-1].to, now)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	goroutineBytes = 2*200 + 50
 	spanBytes      = 2*80 + 50
 	markBytes      = 2 * 16
+	stopBytes      = 2 * 16
 	// allocationBytes is the memory of an allocation.
 	allocationBytes = 2 * 16
 )
