@@ -34,6 +34,10 @@ func (s *reading) transition(e *exptrace.Event, st *exptrace.StateTransition) {
 	if from == exptrace.GoNotExist {
 		s.created(index, now, e, st)
 	}
+	if s.threads != nil {
+		s.move(index, e, from, to)
+		return
+	}
 	g := &s.Goroutines[index]
 	if from == to && len(g.Segments) > 0 {
 		return // each generation repeats it
@@ -75,15 +79,18 @@ func (s *reading) created(index int32, now int64, e *exptrace.Event, st *exptrac
 	}
 	at := s.stacks.frames(s.stacks.add(e.Stack()))
 	creator := s.goroutine(e.Goroutine()) // may move s.Goroutines
-	if creator == None || creator == index || ofRuntime(s.Goroutines[index].Function) || inSchedulersPlace(at) {
-		return
-	}
-	if len(at) > 0 && at[0].Func == "time.goFunc" {
-		return
-	}
 	g = &s.Goroutines[index]
-	g.Creator = creator
-	g.inherited = s.innermost(creator)
+	_, to := st.Goroutine()
+	switch {
+	case ofRuntime(g.Function):
+		g.label.held = heldNone
+	case to.Executing(), inSchedulersPlace(at), len(at) > 0 && at[0].Func == "time.goFunc":
+		// C code calls Go, or a timer runs on any goroutine.
+	case creator == None || creator == index:
+		g.label.held = heldNone
+	default:
+		g.Creator, g.inherited, g.label = creator, s.innermost(creator), s.Goroutines[creator].label
+	}
 }
 
 // innermost returns the open span of a goroutine.

@@ -57,6 +57,8 @@ type Goroutine struct {
 	ranges    [2]int32 // nesting of mark assists and sweeps
 	pending   [8]byte  // the id of the next span
 	isPending bool
+	label     label
+	thread    *thread // nil while it is not on one
 }
 
 // mark is the innermost own span since a time.
