@@ -12,9 +12,8 @@ import (
 )
 
 var (
-	// ErrUnsupported is returned by Publish where there is no process context:
-	// on systems other than Linux, and where the kernel refuses both to create
-	// a memfd and to name memory.
+	// ErrUnsupported is returned by Publish where there is no process context: on systems
+	// other than Linux, and where the kernel refuses to create a memfd.
 	ErrUnsupported = errors.New("process context not supported")
 
 	// ErrPublished is returned by Publish if the process already has a context,
@@ -67,10 +66,7 @@ func Publish(res *resource.Resource) (*Publisher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ebpfbridge: %w", err)
 	}
-	if err := r.publish(payload); err != nil {
-		_ = r.close()
-		return nil, fmt.Errorf("ebpfbridge: %w", err)
-	}
+	r.publish(payload)
 	p := &Publisher{region: r}
 	published.by = p
 	return p, nil
@@ -88,7 +84,7 @@ func (p *Publisher) Update(res *resource.Resource) error {
 	if p.region == nil {
 		return fmt.Errorf("ebpfbridge: %w", ErrClosed)
 	}
-	_ = p.region.publish(payload) // agents can find the memory: it has had its name since Publish
+	p.region.publish(payload)
 	return nil
 }
 

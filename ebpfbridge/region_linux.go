@@ -37,28 +37,22 @@ const headerSize = int(unsafe.Sizeof(header{}))
 // so that a growing payload needs no other memory. The kernel provides only the
 // pages that are written to.
 type region struct {
-	mem     []byte // from mmap: not on Go's heap, and never moved
-	words   *words // the same memory
-	noMemfd error  // why the memory has no file, which would name it
+	mem   []byte // from mmap: not on Go's heap, and never moved
+	words *words // the same memory
 }
 
 // newRegion returns memory without content.
 func newRegion() (*region, error) {
-	size := int(unsafe.Sizeof(words{}))
-	mem, noMemfd := mapMemfd(size)
-	if noMemfd != nil {
-		var err error
-		mem, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		if err != nil {
-			return nil, fmt.Errorf("mmap: %w", err)
-		}
+	mem, err := mapMemfd(int(unsafe.Sizeof(words{})))
+	if err != nil {
+		return nil, err
 	}
 	// A child process is not the process that the context describes.
 	if err := unix.Madvise(mem, unix.MADV_DONTFORK); err != nil {
 		_ = unix.Munmap(mem)
 		return nil, fmt.Errorf("madvise(MADV_DONTFORK): %w", err)
 	}
-	return &region{mem: mem, words: (*words)(unsafe.Pointer(unsafe.SliceData(mem))), noMemfd: noMemfd}, nil
+	return &region{mem: mem, words: (*words)(unsafe.Pointer(unsafe.SliceData(mem)))}, nil
 }
 
 // mapMemfd maps a file that exists in memory only and has the context's name.
@@ -69,7 +63,7 @@ func mapMemfd(size int) ([]byte, error) {
 		fd, err = unix.MemfdCreate(contextName, flags)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("memfd_create: %w", err)
+		return nil, fmt.Errorf("%w: memfd_create: %w", ErrUnsupported, err)
 	}
 	defer func() { _ = unix.Close(fd) }() // the mapping stays
 	if err := unix.Ftruncate(fd, int64(size)); err != nil {
@@ -82,19 +76,14 @@ func mapMemfd(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// publish replaces the content and notifies agents. It fails only where they cannot
-// find the memory.
-func (r *region) publish(payload []byte) error {
+// publish replaces the content and notifies agents.
+func (r *region) publish(payload []byte) {
 	r.write(payload)
-	// Set the name last: agents that watch prctl read the memory at once. On a
-	// memfd it is not needed, and older kernels refuse it.
+	// Agents that watch prctl read the memory at once. Older kernels refuse a name for a memfd,
+	// which has it already.
 	name := contextName + "\x00"
-	err := unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(r.mem))),
+	_ = unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(r.mem))),
 		uintptr(len(r.mem)), uintptr(unsafe.Pointer(unsafe.StringData(name))))
-	if err != nil && r.noMemfd != nil {
-		return fmt.Errorf("%w: %w, and prctl(PR_SET_VMA_ANON_NAME): %w", ErrUnsupported, r.noMemfd, err)
-	}
-	return nil
 }
 
 // write stores every word atomically: agents read at any moment, on other
