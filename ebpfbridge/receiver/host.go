@@ -61,7 +61,7 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 	if to == nil {
 		return nil, errors.New("receiver: NewHost needs an exporter")
 	}
-	nobody := func(string) (Span, bool) { return Span{}, false }
+	nobody := func(string) (name, traceID string, ok bool) { return "", "", false }
 	core, err := New(to, nobody)
 	if err != nil {
 		return nil, err
