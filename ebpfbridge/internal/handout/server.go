@@ -96,7 +96,7 @@ func (s *Server) Status() Status {
 type subscriberKey struct{}
 
 // Serve serves processes until ctx ends. Then it closes the listener and returns nil.
-func (s *Server) Serve(ctx context.Context, l *Listener) error {
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.mu.Lock()
 	s.subscribers = map[int64]*subscriber{}
 	s.mu.Unlock()
