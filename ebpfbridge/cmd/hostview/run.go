@@ -23,7 +23,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := newWindows(kept, c.window, c.maxProcesses)
+	w := newWindows(kept)
 	host, err := receiver.NewHost(w)
 	if err != nil {
 		return err
