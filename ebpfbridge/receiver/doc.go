@@ -26,7 +26,7 @@
 // # Which senders
 //
 // A sender can forge samples on any span. [Listen] accepts agents of root, of the own
-// user and of users that its caller names only. [WithTCP] permits other listeners.
+// user and of users that its caller names only.
 //
 // # Which process
 //

@@ -79,7 +79,7 @@ func startLiveOn(t *testing.T, listener net.Listener, address string, launcher .
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- l.receiver.serve(ctx, listener, []ServeOption{WithTCP()}, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+		served <- l.receiver.serve(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():

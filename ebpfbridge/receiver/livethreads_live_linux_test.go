@@ -77,7 +77,7 @@ func TestLiveThreads(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.ServeGRPC), "-disable-tls",
+	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.core, h.take), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	for name, flags := range map[string]uintptr{"same pid namespace": 0, "namespaces of its own": syscall.CLONE_NEWPID | syscall.CLONE_NEWNET} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		r, _ := newReceiver(t)
-		go func() { done <- r.serve(ctx, p, []ServeOption{WithTCP()}, take) }()
+		go func() { done <- r.serve(ctx, p, take) }()
 		test(t, p)
 		stop()
 		close(p)
