@@ -6,7 +6,6 @@ package ebpfbridge_test
 import (
 	"errors"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -89,45 +88,19 @@ func TestDefaultResource(t *testing.T) {
 	}
 }
 
-func TestUpdate(t *testing.T) {
-	p := publish(t, service("shop"))
-	last := read(t)
-	for _, name := range []string{"x", strings.Repeat("long", 10_000), "shop", "shop"} {
-		if err := p.Update(service(name)); err != nil {
-			t.Fatal(err)
-		}
-		c := read(t)
-		if c.resource["service.name"] != name {
-			t.Errorf("service.name has %d bytes, want %d", len(c.resource["service.name"]), len(name))
-		}
-		if c.publishedAt <= last.publishedAt {
-			t.Errorf("published at %d, not after %d", c.publishedAt, last.publishedAt)
-		}
-		last = c
-	}
-}
-
 func TestTooLarge(t *testing.T) {
-	if _, err := ebpfbridge.Publish(service(strings.Repeat("x", ebpfbridge.MaxPayloadSize))); !errors.Is(err, ebpfbridge.ErrTooLarge) {
-		t.Errorf("Publish: got %v, want ErrTooLarge", err)
-	}
 	p := publish(t, service("shop"))
-	overhead := read(t).size - len("shop")
 	// Four lengths take two bytes more each when the text is long.
-	if err := p.Update(service(strings.Repeat("x", ebpfbridge.MaxPayloadSize-overhead-4*2))); err != nil {
-		t.Errorf("Update with the largest payload: %v", err)
-	}
-	if got := read(t).size; got != ebpfbridge.MaxPayloadSize {
-		t.Errorf("the largest payload has %d bytes, want %d", got, ebpfbridge.MaxPayloadSize)
-	}
-	if err := p.Update(service("shop")); err != nil {
+	most := ebpfbridge.MaxPayloadSize - (read(t).size - len("shop")) - 4*2
+	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Update(service(strings.Repeat("x", ebpfbridge.MaxPayloadSize-overhead-4*2+1))); !errors.Is(err, ebpfbridge.ErrTooLarge) {
-		t.Errorf("Update: got %v, want ErrTooLarge", err)
+	if _, err := ebpfbridge.Publish(service(strings.Repeat("x", most+1))); !errors.Is(err, ebpfbridge.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
 	}
-	if got := read(t).resource["service.name"]; got != "shop" {
-		t.Errorf("service.name = %q, want the one before", got)
+	publish(t, service(strings.Repeat("x", most)))
+	if got := read(t); got.size != ebpfbridge.MaxPayloadSize || len(got.resource["service.name"]) != most {
+		t.Errorf("the largest payload has %d bytes, want %d", got.size, ebpfbridge.MaxPayloadSize)
 	}
 }
 
@@ -143,9 +116,6 @@ func TestOneContext(t *testing.T) {
 	}
 	if _, err := readContext(os.Getpid()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Close: got %v, want none", err)
-	}
-	if err := p.Update(service("shop")); !errors.Is(err, ebpfbridge.ErrClosed) {
-		t.Errorf("Update after Close: got %v, want ErrClosed", err)
 	}
 	publish(t, service("other"))
 	if err := p.Close(); err != nil {
@@ -191,9 +161,6 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Update(service(strings.Repeat("x", 60_000))); err != nil {
-			t.Error(err)
-		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
@@ -215,59 +182,5 @@ func TestMapping(t *testing.T) {
 	flags, _, _ = strings.Cut(flags, "\n")
 	if !strings.Contains(flags, " dc") {
 		t.Errorf("VmFlags:%s: a child process would inherit the context", flags)
-	}
-}
-
-// version returns a resource by which a reader can check that it has all of one version: its
-// length and each of its bytes follow from its number.
-func version(i int) *resource.Resource {
-	text := strings.Repeat(string(rune('a'+i%26)), 1+i*977%40_000)
-	return resource.NewSchemaless(attribute.Int("version", i), attribute.String("text", text))
-}
-
-// TestUpdateIsNeverTorn reads the context while it is updated.
-func TestUpdateIsNeverTorn(t *testing.T) {
-	p := publish(t, version(0))
-	stop, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		for i := 1; ; i++ {
-			select {
-			case <-stop:
-				done <- nil
-				return
-			default:
-			}
-			if err := p.Update(version(i)); err != nil {
-				done <- err
-				return
-			}
-		}
-	}()
-	last := -1
-	var lastPublished uint64
-	for versions := 0; versions < 300; {
-		got, err := readContext(os.Getpid())
-		if errors.Is(err, errChanged) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		number, err := strconv.Atoi(got.resource["version"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want, _ := version(number).Set().Value("text"); want.AsString() != got.resource["text"] {
-			t.Fatalf("version %d: torn", number)
-		}
-		if number < last || (number > last) != (got.publishedAt > lastPublished) {
-			t.Fatalf("version %d published at %d, after version %d at %d", number, got.publishedAt, last, lastPublished)
-		}
-		last, lastPublished = number, got.publishedAt
-		versions++
-	}
-	close(stop)
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

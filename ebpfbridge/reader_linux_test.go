@@ -26,9 +26,6 @@ type processContext struct {
 	attributes  map[string]string
 }
 
-// errChanged reports that the process changed its context during the read.
-var errChanged = errors.New("changed while it was read")
-
 // readContext reads the context of a process as an agent does.
 func readContext(pid int) (processContext, error) {
 	address, err := find(pid)
@@ -41,18 +38,11 @@ func readContext(pid int) (processContext, error) {
 	}
 	publishedAt := binary.NativeEndian.Uint64(header[16:])
 	if publishedAt == 0 {
-		return processContext{}, errChanged
+		return processContext{}, errors.New("withdrawn")
 	}
 	c := processContext{publishedAt: publishedAt, size: int(binary.NativeEndian.Uint32(header[12:]))}
 	payload := make([]byte, min(c.size, 1<<20))
 	errPayload := readMemory(pid, binary.NativeEndian.Uint64(header[24:]), payload)
-	after := make([]byte, 32)
-	if err := readMemory(pid, address, after); err != nil {
-		return processContext{}, err
-	}
-	if binary.NativeEndian.Uint64(after[16:]) != publishedAt {
-		return processContext{}, errChanged
-	}
 	if string(header[:8]) != "OTEL_CTX" || binary.NativeEndian.Uint32(header[8:]) != 2 || c.size > 65536 {
 		return processContext{}, fmt.Errorf("header %q", header)
 	}

@@ -43,23 +43,3 @@ func ExampleReceiver() {
 	fmt.Println(<-done, r.Status().Messages)
 	// Output: <nil> 0
 }
-
-func ExampleReceiver_Subscribe() {
-	spans, err := store.New()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r, err := receiver.New(spans, spans.Lookup)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- r.Subscribe(ctx, "/run/spanprof/host.sock") }() // of hostview -socket
-	// ... samples come ...
-	stop()
-	fmt.Println(<-done, r.Status().Lost)
-	// Output: <nil> 0
-}
