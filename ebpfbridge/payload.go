@@ -63,8 +63,6 @@ const (
 	intField    = 3
 	doubleField = 4
 	arrayField  = 5
-	listField   = 6
-	bytesField  = 7
 )
 
 func anyValue(v attribute.Value) []byte {
@@ -80,8 +78,6 @@ func anyValue(v attribute.Value) []byte {
 	case attribute.FLOAT64:
 		b := protowire.AppendTag(nil, doubleField, protowire.Fixed64Type)
 		return protowire.AppendFixed64(b, math.Float64bits(v.AsFloat64()))
-	case attribute.BYTESLICE:
-		return appendBytes(nil, bytesField, v.AsByteSlice())
 	case attribute.BOOLSLICE:
 		return array(v.AsBoolSlice(), attribute.BoolValue)
 	case attribute.INT64SLICE:
@@ -90,16 +86,10 @@ func anyValue(v attribute.Value) []byte {
 		return array(v.AsFloat64Slice(), attribute.Float64Value)
 	case attribute.STRINGSLICE:
 		return array(v.AsStringSlice(), attribute.StringValue)
-	case attribute.SLICE:
-		return array(v.AsSlice(), func(e attribute.Value) attribute.Value { return e })
-	case attribute.MAP:
-		var list []byte
-		for _, kv := range v.AsMap() {
-			list = appendBytes(list, 1, keyValue(kv))
-		}
-		return appendBytes(nil, listField, list)
+	case attribute.EMPTY:
+		return nil
 	}
-	return nil // EMPTY
+	return appendText(nil, stringField, v.String()) // bytes, lists and maps are rare in resources
 }
 
 // array encodes message ArrayValue { repeated AnyValue values = 1; }.

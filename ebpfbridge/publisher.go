@@ -12,21 +12,17 @@ import (
 )
 
 var (
-	// ErrUnsupported is returned by Publish where there is no process context:
-	// on systems other than Linux, and where the kernel refuses both to create
-	// a memfd and to name memory.
+	// ErrUnsupported is returned by Publish where there is no process context: on systems
+	// other than Linux, and where the kernel refuses to create a memfd.
 	ErrUnsupported = errors.New("process context not supported")
 
 	// ErrPublished is returned by Publish if the process already has a context,
 	// this package's or another library's. The error names its mapping.
 	ErrPublished = errors.New("process context already published")
 
-	// ErrTooLarge is returned by Publish and Update for a Resource that takes more
-	// than [MaxPayloadSize] bytes. An existing context stays.
+	// ErrTooLarge is returned by Publish for a Resource that takes more than
+	// [MaxPayloadSize] bytes.
 	ErrTooLarge = errors.New("process context too large")
-
-	// ErrClosed is returned by Update after Close.
-	ErrClosed = errors.New("process context closed")
 )
 
 // MaxPayloadSize is how many bytes a process context may take, by OTEP 4719.
@@ -34,10 +30,7 @@ const MaxPayloadSize = 65536
 
 // Publisher is the process context that this process has published.
 // It is safe for concurrent use.
-type Publisher struct {
-	mu     sync.Mutex
-	region *region // nil after Close
-}
+type Publisher struct{ region region }
 
 // published guards the one context of the process.
 var published struct {
@@ -58,38 +51,17 @@ func Publish(res *resource.Resource) (*Publisher, error) {
 	published.Lock()
 	defer published.Unlock()
 	if published.by != nil {
-		return nil, fmt.Errorf("ebpfbridge: %w by this package: use its Publisher's Update", ErrPublished)
+		return nil, fmt.Errorf("ebpfbridge: %w by this package", ErrPublished)
 	}
 	if other := foreignContext(); other != "" {
 		return nil, fmt.Errorf("ebpfbridge: %w by other code, as %s", ErrPublished, other)
 	}
-	r, err := newRegion()
+	r, err := newRegion(payload)
 	if err != nil {
 		return nil, fmt.Errorf("ebpfbridge: %w", err)
 	}
-	if err := r.publish(payload); err != nil {
-		_ = r.close()
-		return nil, fmt.Errorf("ebpfbridge: %w", err)
-	}
-	p := &Publisher{region: r}
-	published.by = p
-	return p, nil
-}
-
-// Update replaces what is published. Agents see the context before or the new one,
-// never a mixture. After an error the context before stays.
-func (p *Publisher) Update(res *resource.Resource) error {
-	payload, err := encode(res)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.region == nil {
-		return fmt.Errorf("ebpfbridge: %w", ErrClosed)
-	}
-	_ = p.region.publish(payload) // agents can find the memory: it has had its name since Publish
-	return nil
+	published.by = &Publisher{r}
+	return published.by, nil
 }
 
 // Close withdraws the context and frees its memory. Another one may be published
@@ -97,15 +69,11 @@ func (p *Publisher) Update(res *resource.Resource) error {
 func (p *Publisher) Close() error {
 	published.Lock()
 	defer published.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.region == nil {
+	if published.by != p {
 		return nil
 	}
-	err := p.region.close()
-	p.region = nil
 	published.by = nil
-	if err != nil {
+	if err := p.region.close(); err != nil {
 		return fmt.Errorf("ebpfbridge: %w", err)
 	}
 	return nil

@@ -17,48 +17,52 @@ import (
 // contextName is the name by which agents find the memory in /proc/<pid>/maps.
 const contextName = "OTEL_CTX"
 
-// header is the first part that agents read.
-type header struct {
-	signature   [8]byte // contextName
-	version     uint32
-	payloadSize uint32
-	publishedAt uint64 // nanoseconds of CLOCK_BOOTTIME; 0 while the rest changes
-	payload     uint64 // its address
-}
+// The header, which agents read first: the context's name in 8 bytes, then fields at these
+// offsets. The payload follows it.
+const (
+	versionAt     = 8  // 4 bytes
+	sizeAt        = 12 // of the payload, 4 bytes
+	publishedAt   = 16 // nanoseconds of CLOCK_BOOTTIME; 0 means that there is nothing to read
+	payloadAt     = 24 // its address
+	headerSize    = 32
+	headerVersion = 2
+)
 
-const headerVersion = 2
+// region is the memory of a context, from mmap: not on Go's heap, and never moved.
+type region []byte
 
-// words is the region by the unit in which it is written.
-type words [(headerSize + MaxPayloadSize) / 8]uint64
-
-const headerSize = int(unsafe.Sizeof(header{}))
-
-// region is the memory of a context: a header and room for the largest payload,
-// so that a growing payload needs no other memory. The kernel provides only the
-// pages that are written to.
-type region struct {
-	mem     []byte // from mmap: not on Go's heap, and never moved
-	words   *words // the same memory
-	noMemfd error  // why the memory has no file, which would name it
-}
-
-// newRegion returns memory without content.
-func newRegion() (*region, error) {
-	size := int(unsafe.Sizeof(words{}))
-	mem, noMemfd := mapMemfd(size)
-	if noMemfd != nil {
-		var err error
-		mem, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		if err != nil {
-			return nil, fmt.Errorf("mmap: %w", err)
-		}
+// newRegion returns memory with a payload, which agents can find.
+func newRegion(payload []byte) (region, error) {
+	mem, err := mapMemfd(headerSize + len(payload))
+	if err != nil {
+		return nil, err
 	}
+	r := region(mem)
 	// A child process is not the process that the context describes.
-	if err := unix.Madvise(mem, unix.MADV_DONTFORK); err != nil {
-		_ = unix.Munmap(mem)
+	if err := unix.Madvise(r, unix.MADV_DONTFORK); err != nil {
+		_ = unix.Munmap(r)
 		return nil, fmt.Errorf("madvise(MADV_DONTFORK): %w", err)
 	}
-	return &region{mem: mem, words: (*words)(unsafe.Pointer(unsafe.SliceData(mem))), noMemfd: noMemfd}, nil
+	copy(r, contextName)
+	binary.NativeEndian.PutUint32(r[versionAt:], headerVersion)
+	binary.NativeEndian.PutUint32(r[sizeAt:], uint32(len(payload)))
+	binary.NativeEndian.PutUint64(r[payloadAt:], uint64(uintptr(unsafe.Pointer(&r[headerSize]))))
+	copy(r[headerSize:], payload)
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // known since Linux 2.6.39
+	r.setTime(uint64(now.Nano()))
+	// Agents that watch prctl read the memory at once. Older kernels refuse a name for a memfd,
+	// which has it already.
+	name := contextName + "\x00"
+	_ = unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(r))),
+		uintptr(len(r)), uintptr(unsafe.Pointer(unsafe.StringData(name))))
+	return r, nil
+}
+
+// setTime publishes all that was written before, or withdraws it by 0: agents read at any
+// moment, on other processors.
+func (r region) setTime(t uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&r[publishedAt])), t)
 }
 
 // mapMemfd maps a file that exists in memory only and has the context's name.
@@ -69,7 +73,7 @@ func mapMemfd(size int) ([]byte, error) {
 		fd, err = unix.MemfdCreate(contextName, flags)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("memfd_create: %w", err)
+		return nil, fmt.Errorf("%w: memfd_create: %w", ErrUnsupported, err)
 	}
 	defer func() { _ = unix.Close(fd) }() // the mapping stays
 	if err := unix.Ftruncate(fd, int64(size)); err != nil {
@@ -82,48 +86,10 @@ func mapMemfd(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// publish replaces the content and notifies agents. It fails only where they cannot
-// find the memory.
-func (r *region) publish(payload []byte) error {
-	r.write(payload)
-	// Set the name last: agents that watch prctl read the memory at once. On a
-	// memfd it is not needed, and older kernels refuse it.
-	name := contextName + "\x00"
-	err := unix.Prctl(unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(r.mem))),
-		uintptr(len(r.mem)), uintptr(unsafe.Pointer(unsafe.StringData(name))))
-	if err != nil && r.noMemfd != nil {
-		return fmt.Errorf("%w: %w, and prctl(PR_SET_VMA_ANON_NAME): %w", ErrUnsupported, r.noMemfd, err)
-	}
-	return nil
-}
-
-// write stores every word atomically: agents read at any moment, on other
-// processors, and must see the stores in this order.
-func (r *region) write(payload []byte) {
-	const publishedAt = unsafe.Offsetof(header{}.publishedAt) / 8
-	last := atomic.SwapUint64(&r.words[publishedAt], 0)
-
-	h := header{version: headerVersion, payloadSize: uint32(len(payload))}
-	copy(h.signature[:], contextName)
-	h.payload = uint64(uintptr(unsafe.Pointer(&r.words[headerSize/8])))
-	for i, w := range (*[headerSize / 8]uint64)(unsafe.Pointer(&h)) {
-		atomic.StoreUint64(&r.words[i], w)
-	}
-	for i := headerSize / 8; len(payload) > 0; i++ {
-		var word [8]byte
-		payload = payload[copy(word[:], payload):]
-		atomic.StoreUint64(&r.words[i], binary.NativeEndian.Uint64(word[:]))
-	}
-
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // known since Linux 2.6.39
-	atomic.StoreUint64(&r.words[publishedAt], max(uint64(now.Nano()), last+1))
-}
-
 // close withdraws the content and frees the memory.
-func (r *region) close() error {
-	atomic.StoreUint64(&r.words[unsafe.Offsetof(header{}.publishedAt)/8], 0)
-	if err := unix.Munmap(r.mem); err != nil {
+func (r region) close() error {
+	r.setTime(0)
+	if err := unix.Munmap(r); err != nil {
 		return fmt.Errorf("munmap: %w", err)
 	}
 	return nil

@@ -45,7 +45,7 @@ type Threads struct {
 // Threads returns the spans of threads, from the recording and the labels of package spanprof.
 //
 //	threads := r.Threads()
-//	bridge, err := receiver.New(p.Store(), receiver.LookupIn(p.Store()), receiver.WithTimelines(threads))
+//	bridge, err := receiver.New(p.Store(), p.Store().Lookup, receiver.WithTimelines(threads))
 //	...
 //	page := p.Handler()
 //	mux.HandleFunc("/debug/spanprof/", func(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,7 @@
 // exports them as profiles of [exporter.KindHost]: kernel, C and Go frames, each sample
 // with the labels of its span.
 //
-//	r, err := receiver.New(store, receiver.LookupIn(store))
+//	r, err := receiver.New(store, store.Lookup)
 //	if err != nil {
 //		return err
 //	}
@@ -26,7 +26,7 @@
 // # Which senders
 //
 // A sender can forge samples on any span. [Listen] accepts agents of root, of the own
-// user and of users that its caller names only. [WithTCP] permits other listeners.
+// user and of users that its caller names only.
 //
 // # Which process
 //

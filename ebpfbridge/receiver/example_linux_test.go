@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
-	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/store"
 )
 
 func ExampleReceiver() {
-	names := map[string]string{"00f067aa0ba902b7": "checkout"} // of spans by their ids
-	lookup := func(id string) (receiver.Span, bool) {
-		name, ok := names[id]
-		return receiver.Span{Name: name}, ok
+	spans, err := store.New()
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	r, err := receiver.New(new(exportertest.Recorder), lookup) // or a store
+	r, err := receiver.New(spans, spans.Lookup)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -41,21 +41,5 @@ func ExampleReceiver() {
 	// ... an agent sends to unix://DIR/otlp.sock ...
 	stop()
 	fmt.Println(<-done, r.Status().Messages)
-	// Output: <nil> 0
-}
-
-func ExampleReceiver_Subscribe() {
-	lookup := func(string) (receiver.Span, bool) { return receiver.Span{}, false }
-	r, err := receiver.New(new(exportertest.Recorder), lookup)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- r.Subscribe(ctx, "/run/spanprof/host.sock") }() // of hostview -socket
-	// ... samples come ...
-	stop()
-	fmt.Println(<-done, r.Status().Lost)
 	// Output: <nil> 0
 }

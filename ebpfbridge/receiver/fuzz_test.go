@@ -51,7 +51,7 @@ func FuzzTake(f *testing.F) {
 		}
 		_ = host.take(t.Context(), "", m) // as hostview does
 		exported := new(exportertest.Recorder)
-		r, err := New(exported, func(string) (Span, bool) { return Span{Name: "x"}, true })
+		r, err := New(exported, func(string) (name, traceID string, ok bool) { return "x", "", true })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -47,34 +46,21 @@ const (
 	maxMessage = 32 << 20
 )
 
-// ServeOption configures ServeGRPC.
-type ServeOption interface{ serveOption() }
-
-type withTCP struct{}
-
-func (withTCP) serveOption() {}
-
-// WithTCP permits other listeners than [Listen] returns. All users and programs that can
-// connect can then forge samples, and can occupy all 32 connections.
-func WithTCP() ServeOption { return withTCP{} }
-
 // ServeGRPC takes OTLP/gRPC until ctx ends. Then it closes the listener, waits for running
-// exports, and returns nil. The listener must come from [Listen], unless there
-// is [WithTCP].
-func (r *Receiver) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
-	return r.serve(ctx, listener, opts, r.take)
+// exports, and returns nil.
+func (r *Receiver) ServeGRPC(ctx context.Context, l *Listener) error {
+	return r.serveAgents(ctx, l, r.take)
 }
 
 // takeFunc takes a message that came over a connection.
 type takeFunc func(ctx context.Context, connection string, m *collectorpb.ExportProfilesServiceRequest) error
 
-func (r *Receiver) serve(ctx context.Context, listener net.Listener, opts []ServeOption, take takeFunc) error {
-	if l, ok := listener.(*intake); ok {
-		l.refused = func(err error) { r.refuse(Status{RefusedAgents: 1}, err) }
-	} else if !slices.Contains(opts, WithTCP()) {
-		err := errors.New("receiver: all local users can send to this listener: use receiver.Listen, or add receiver.WithTCP")
-		return errors.Join(err, listener.Close())
-	}
+func (r *Receiver) serveAgents(ctx context.Context, l *Listener, take takeFunc) error {
+	l.refused = func(err error) { r.refuse(Status{RefusedAgents: 1}, err) }
+	return r.serve(ctx, l, take)
+}
+
+func (r *Receiver) serve(ctx context.Context, listener net.Listener, take takeFunc) error {
 	s := &service{receiver: r, take: take, decoding: make(chan struct{}, 1)}
 	// Messages stay as they were sent, for the handler. gRPC would inflate and decode the
 	// messages of all connections at once.

@@ -80,7 +80,7 @@ func TestWireKnowsAllMessages(t *testing.T) {
 func TestRefused(t *testing.T) {
 	reported := reports(t)
 	r, exported := newReceiver(t)
-	conn := dial(t, serveTCP(t, r.ServeGRPC))
+	conn := dial(t, serveTCP(t, r, r.take))
 	for i, tt := range []struct {
 		message    []byte
 		compressor string

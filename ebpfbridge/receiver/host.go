@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path"
 	"strconv"
 	"sync/atomic"
@@ -61,7 +60,7 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 	if to == nil {
 		return nil, errors.New("receiver: NewHost needs an exporter")
 	}
-	nobody := func(string) (Span, bool) { return Span{}, false }
+	nobody := func(string) (name, traceID string, ok bool) { return "", "", false }
 	core, err := New(to, nobody)
 	if err != nil {
 		return nil, err
@@ -70,8 +69,8 @@ func NewHost(to exporter.Exporter) (*Host, error) {
 }
 
 // ServeGRPC takes OTLP/gRPC until ctx ends, as [Receiver.ServeGRPC] does.
-func (h *Host) ServeGRPC(ctx context.Context, listener net.Listener, opts ...ServeOption) error {
-	return h.core.serve(ctx, listener, opts, h.take)
+func (h *Host) ServeGRPC(ctx context.Context, l *Listener) error {
+	return h.core.serveAgents(ctx, l, h.take)
 }
 
 // ServeSocket makes a socket and hands each process that connects to it the process's own

@@ -46,7 +46,7 @@ func TestHost(t *testing.T) {
 			r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: name}}})
 		}
 	}
-	conn := dial(t, serveTCP(t, h.ServeGRPC))
+	conn := dial(t, serveTCP(t, h.core, h.take))
 	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 // it. A container with this directory can send as root: give programs another directory.
 // A socket of an ended process is replaced. A socket in use is an error. Close removes the
 // socket. Listen needs Linux.
-func Listen(path string, agents ...uint32) (net.Listener, error) {
+func Listen(path string, agents ...uint32) (*Listener, error) {
 	own := uint32(os.Geteuid())
 	users := append([]uint32{0, own}, agents...)
 	mode := os.FileMode(0o666)
@@ -39,17 +39,18 @@ func Listen(path string, agents ...uint32) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("receiver: %w", err)
 	}
-	return &intake{l, users, func(error) {}}, nil
+	return &Listener{l, users, func(error) {}}, nil
 }
 
-// intake accepts the connections of some users.
-type intake struct {
+// Listener accepts the connections of some users.
+type Listener struct {
 	net.Listener
 	users   []uint32
 	refused func(error) // called by Accept
 }
 
-func (l *intake) Accept() (net.Conn, error) {
+// Accept returns the next connection of a permitted user.
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {

@@ -25,14 +25,14 @@ func privateDirectory(t *testing.T) string {
 }
 
 // serveUnix serves a receiver on a socket of Listen until the end of the test.
-func serveUnix(t *testing.T, r *Receiver, change func(*intake)) string {
+func serveUnix(t *testing.T, r *Receiver, change func(*Listener)) string {
 	t.Helper()
 	path := filepath.Join(privateDirectory(t), "s")
 	l, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(l.(*intake))
+	change(l)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.ServeGRPC(ctx, l) }()
@@ -51,7 +51,7 @@ func serveUnix(t *testing.T, r *Receiver, change func(*intake)) string {
 // Twins on one connection are no witness for another. Unix sockets have no addresses.
 func TestTwinsOfAnotherConnection(t *testing.T) {
 	r, _ := newReceiver(t)
-	target := "unix://" + serveUnix(t, r, func(*intake) {})
+	target := "unix://" + serveUnix(t, r, func(*Listener) {})
 	twins, later := newMessage(), newMessage()
 	twins.process(100, twins.record(1, []uint64{3}, "span_id", checkoutID), twins.record(1, []uint64{5}, "span_id", searchID))
 	later.process(100, later.record(1, []uint64{7, 8}, "span_id", checkoutID))
@@ -74,7 +74,7 @@ func TestTwinsOfAnotherConnection(t *testing.T) {
 func TestListenRefuses(t *testing.T) {
 	reported := reports(t)
 	r, _ := newReceiver(t)
-	path := serveUnix(t, r, func(l *intake) { l.users = []uint32{uint32(os.Geteuid()) + 1} })
+	path := serveUnix(t, r, func(l *Listener) { l.users = []uint32{uint32(os.Geteuid()) + 1} })
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)

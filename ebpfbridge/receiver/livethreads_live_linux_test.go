@@ -12,45 +12,84 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/loudskip"
 )
+
+// serveHost serves a host's socket until the end of the test.
+func serveHost(t *testing.T) (h *Host, path string) {
+	t.Helper()
+	h, err := NewHost(new(exportertest.Recorder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "host.sock")
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.ServeSocket(ctx, path) }()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+		select {
+		case err := <-done:
+			stop()
+			if err != nil && strings.Contains(err.Error(), "host's pid namespace") {
+				loudskip.Test(t, err.Error())
+			}
+			t.Fatal(err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return h, path
+}
 
 // threadsResult is what internal/integration/ebpfthreads prints.
 type threadsResult struct {
 	PID                                             int
 	First, Timeline, Ambiguous, WithoutSpan, Others int
+	Foreign                                         int
 	Early, Known                                    int
 	Right, Wrong, Unknown, Scheduler, Untold        int
 	Status                                          Status
 	Recording                                       struct{ State string }
 }
 
-// TestLiveThreads has an unmodified agent, and a program that places its samples by its own
-// execution trace: in the agent's pid namespace, and in one of its own.
+// TestLiveThreads has an unmodified agent, and two programs that place their samples by their own
+// execution traces: one in the agent's pid namespace, and one in pid and network namespaces of
+// its own.
 func TestLiveThreads(t *testing.T) {
 	agent := needAgent(t)
-	h, _, path := serveHost(t)
+	h, path := serveHost(t)
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpfthreads")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.ServeGRPC), "-disable-tls",
+	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.core, h.take), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
-	for name, flags := range map[string]uintptr{"same pid namespace": 0, "pid namespace of its own": syscall.CLONE_NEWPID} {
+	for name, flags := range map[string]uintptr{"same pid namespace": 0, "namespaces of its own": syscall.CLONE_NEWPID | syscall.CLONE_NEWNET} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := runThreads(t, filepath.Join(dir, "ebpfthreads"), path, flags)
-			t.Logf("samples of its work: %d by the execution trace, %d first of their record, %d of no span for sure, %d not placed, %d before their thread was known; %d on another thread's span; the trace's answers: %d right, %d wrong, %d unknown, %d in the scheduler, %d between spans; %+v; %s",
-				r.Timeline, r.First, r.WithoutSpan, r.Ambiguous, r.Early, r.Others, r.Right, r.Wrong, r.Unknown, r.Scheduler, r.Untold, r.Status, r.Recording.State)
+			t.Logf("samples of its work: %d by the execution trace, %d first of their record, %d of no span for sure, %d not placed, %d before their thread was known; %d on another thread's span, %d on another program's; the trace's answers: %d right, %d wrong, %d unknown, %d in the scheduler, %d between spans; %+v; %s",
+				r.Timeline, r.First, r.WithoutSpan, r.Ambiguous, r.Early, r.Others, r.Foreign, r.Right, r.Wrong, r.Unknown, r.Scheduler, r.Untold, r.Status, r.Recording.State)
 			if (flags != 0) != (r.PID == 1) {
 				t.Errorf("the program knows itself as %d", r.PID)
 			}
-			if r.Wrong > 0 || r.Others > 0 || r.Right < 2000 {
-				t.Errorf("%d answers right, %d wrong, %d samples on another thread's span, want 0 wrong", r.Right, r.Wrong, r.Others)
+			if r.Wrong+r.Others+r.Foreign > 0 || r.Right < 2000 {
+				t.Errorf("%d answers right, %d wrong, %d samples on another thread's or program's span, want 0 wrong", r.Right, r.Wrong, r.Others+r.Foreign)
 			}
 			if r.Known != 3 {
 				t.Errorf("samples of %d workers are placed, want 3", r.Known)

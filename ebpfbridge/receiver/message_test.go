@@ -20,14 +20,14 @@ const (
 	longName   = "GET /products/{id} with a name that is longer than 47 bytes"
 )
 
-func lookup(id string) (Span, bool) {
+func lookup(id string) (name, trace string, ok bool) {
 	switch id {
 	case checkoutID:
-		return Span{Name: longName, TraceID: traceID}, true
+		return longName, traceID, true
 	case searchID:
-		return Span{Name: "search"}, true
+		return "search", "", true
 	}
-	return Span{}, false
+	return "", "", false
 }
 
 // message writes what an agent sends.

@@ -25,28 +25,10 @@ import (
 // stock agent at 19 Hz, 240 busy cores have as many.
 const maxMemory = 128 << 20
 
-// Span is a span as a receiver needs it.
-type Span struct {
-	// Name is the value of the label span_name, in full.
-	Name string
-	// TraceID is the value of the label trace_id: 32 hexadecimal digits.
-	TraceID string
-}
-
-// Lookup returns a span by its id, 16 hexadecimal digits as in the label span_id. ok
-// is false if it is not one of this process. It completes labels that the agent cuts.
-type Lookup func(id string) (span Span, ok bool)
-
-// LookupIn returns the Lookup of a store.
-func LookupIn(store interface {
-	Lookup(id string) (name, traceID string, ok bool)
-},
-) Lookup {
-	return func(id string) (Span, bool) {
-		name, traceID, ok := store.Lookup(id)
-		return Span{Name: name, TraceID: traceID}, ok
-	}
-}
+// Lookup returns the full values of the labels span_name and trace_id of a span, by its id: 16
+// hexadecimal digits, as in the label span_id. ok is false if it is not one of this process.
+// Method Lookup of a store is one. It completes labels that the agent cuts.
+type Lookup func(id string) (name, traceID string, ok bool)
 
 // Receiver takes the profiles of an agent. It is safe for concurrent use.
 type Receiver struct {

@@ -200,16 +200,16 @@ func (r *Receiver) restored(labels map[string]string) map[string]string {
 	if len(id) != 16 {
 		return labels
 	}
-	span, ok := r.lookup(id)
+	name, traceID, ok := r.lookup(id)
 	if !ok {
 		return labels
 	}
 	labels = maps.Clone(labels)
-	if span.Name != "" {
-		labels[labelkey.SpanName] = span.Name
+	if name != "" {
+		labels[labelkey.SpanName] = name
 	}
-	if span.TraceID != "" {
-		labels[labelkey.TraceID] = span.TraceID
+	if traceID != "" {
+		labels[labelkey.TraceID] = traceID
 	}
 	return labels
 }

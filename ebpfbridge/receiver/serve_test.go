@@ -34,7 +34,7 @@ func newReceiver(t *testing.T, opts ...Option) (*Receiver, *exportertest.Recorde
 }
 
 // serveTCP serves until the end of the test, and returns the address.
-func serveTCP(t *testing.T, serveGRPC func(context.Context, net.Listener, ...ServeOption) error) string {
+func serveTCP(t *testing.T, r *Receiver, take takeFunc) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,7 +42,7 @@ func serveTCP(t *testing.T, serveGRPC func(context.Context, net.Listener, ...Ser
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serveGRPC(ctx, listener, WithTCP()) }()
+	go func() { done <- r.serve(ctx, listener, take) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -74,10 +74,11 @@ func export(t *testing.T, conn *grpc.ClientConn, m *collectorpb.ExportProfilesSe
 
 func TestGRPC(t *testing.T) {
 	r, exported := newReceiver(t)
-	conn := dial(t, serveTCP(t, r.ServeGRPC))
+	conn := dial(t, serveTCP(t, r, r.take))
 	_, messages := recorded(t, "tight")
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
+	m.text(strings.Repeat("x", 8<<20)) // above gRPC's own limit
 	for _, m := range append(messages, m.ExportProfilesServiceRequest) {
 		if err := export(t, conn, m); err != nil {
 			t.Fatal(err)
@@ -86,29 +87,9 @@ func TestGRPC(t *testing.T) {
 	if n := len(exported.Profiles()); n != 1 {
 		t.Errorf("%d profiles, want that of this process alone", n)
 	}
-}
-
-func TestGRPCSizes(t *testing.T) {
-	r, _ := newReceiver(t)
-	conn := dial(t, serveTCP(t, r.ServeGRPC))
-	m := newMessage()
-	m.text(strings.Repeat("x", 8<<20)) // above gRPC's own limit
-	if err := export(t, conn, m.ExportProfilesServiceRequest); err != nil {
-		t.Errorf("8 MiB: %v", err)
-	}
 	m.text(strings.Repeat("y", maxMessage)) // a gzip bomb: 32 kB on the wire
 	if err := export(t, conn, m.ExportProfilesServiceRequest); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("40 MiB: got %v, want ResourceExhausted", err)
-	}
-}
-
-func TestGRPCMalformed(t *testing.T) {
-	r, _ := newReceiver(t)
-	conn := dial(t, serveTCP(t, r.ServeGRPC))
-	m := newMessage()
-	m.process(100, m.record(77, []uint64{1}, "span_id", searchID))
-	if err := export(t, conn, m.ExportProfilesServiceRequest); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("got %v, want InvalidArgument, which agents do not repeat", err)
 	}
 }
 
@@ -132,36 +113,10 @@ func TestExportFails(t *testing.T) {
 	r.pid = 100
 	m := newMessage()
 	m.process(100, m.record(1, []uint64{1}, "span_id", searchID))
-	if err := export(t, dial(t, serveTCP(t, r.ServeGRPC)), m.ExportProfilesServiceRequest); err != nil {
+	if err := export(t, dial(t, serveTCP(t, r, r.take)), m.ExportProfilesServiceRequest); err != nil {
 		t.Errorf("got %v: the agent cannot help it", err)
 	}
 	if s := r.Status(); s.Failed != 1 {
 		t.Errorf("%+v, want 1 failed", s)
-	}
-}
-
-func TestServeWithoutListen(t *testing.T) {
-	r, _ := newReceiver(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	err = r.ServeGRPC(ctx, l)
-	if err == nil || !strings.Contains(err.Error(), "receiver.Listen") || !strings.Contains(err.Error(), "receiver.WithTCP") {
-		t.Errorf("got %v, want an error with Listen and WithTCP", err)
-	}
-	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("got %v, want the listener closed", err)
-	}
-}
-
-func TestNew(t *testing.T) {
-	if _, err := New(nil, lookup); err == nil {
-		t.Error("no error without an exporter")
-	}
-	if _, err := New(new(exportertest.Recorder), nil); err == nil {
-		t.Error("no error without a lookup")
 	}
 }

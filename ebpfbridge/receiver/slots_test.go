@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,7 +45,7 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		r, _ := newReceiver(t)
-		go func() { done <- r.serve(ctx, p, []ServeOption{WithTCP()}, take) }()
+		go func() { done <- r.serve(ctx, p, take) }()
 		test(t, p)
 		stop()
 		close(p)
@@ -149,56 +148,4 @@ func TestIdleConnection(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Streams without a message do not occupy the slot. Messages wait for it.
-func TestSlot(t *testing.T) {
-	var running, most atomic.Int64
-	var release chan struct{}
-	take := func(context.Context, string, *collectorpb.ExportProfilesServiceRequest) error {
-		defer running.Add(-1)
-		most.Store(max(most.Load(), running.Add(1)))
-		<-release
-		return nil
-	}
-	inBubble(t, take, func(t *testing.T, p pipes) {
-		release = make(chan struct{})
-		ctx, stop := context.WithCancel(t.Context())
-		const messages = 4
-		var conns []*grpc.ClientConn
-		for range messages {
-			conn := client(t, p)
-			conns = append(conns, conn)
-			if _, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/"+serviceName+"/Export", grpc.WaitForReady(true)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		errs := make(chan error, messages)
-		for range messages {
-			conn := client(t, p)
-			conns = append(conns, conn)
-			go func() {
-				errs <- conn.Invoke(ctx, "/"+serviceName+"/Export", new(collectorpb.ExportProfilesServiceRequest), new(collectorpb.ExportProfilesServiceResponse), grpc.WaitForReady(true))
-			}()
-		}
-		synctest.Wait()
-		if n := running.Load(); n != 1 {
-			t.Errorf("got %d messages at a time, want 1", n)
-		}
-		close(release)
-		for range messages {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
-		}
-		if n := most.Load(); n != 1 {
-			t.Errorf("got up to %d messages at a time, want 1", n)
-		}
-		stop()
-		for _, conn := range conns {
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
 }

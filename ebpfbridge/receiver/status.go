@@ -6,7 +6,6 @@ package receiver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -113,9 +112,6 @@ type metrics struct {
 
 func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	meter := p.Meter(scope)
-	if meter == nil {
-		return nil, errors.New("receiver: the meter provider has no meter: leave WithMeterProvider out for the global one")
-	}
 	m := &metrics{ctx: context.Background()}
 	for i, c := range counts {
 		var attributes []attribute.KeyValue

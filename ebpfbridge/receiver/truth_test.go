@@ -45,13 +45,13 @@ func readTruth(r io.Reader) (truth, error) {
 }
 
 // lookup is a Lookup.
-func (t truth) lookup(id string) (Span, bool) {
+func (t truth) lookup(id string) (name, traceID string, ok bool) {
 	for _, s := range t {
 		if s.Span != "" && s.Span == id {
-			return Span{Name: s.Name}, true
+			return s.Name, "", true
 		}
 	}
-	return Span{}, false
+	return "", "", false
 }
 
 // at returns the span that a thread ran, or "" for none. known is false where a span
@@ -71,8 +71,6 @@ type score struct {
 	right, wrong        int // those that were given a span
 	ambiguous, unknown  int
 	asSentRight, asSent int // when all of a record's samples have its labels
-	// times are the times of all samples, by thread.
-	times map[int64][]int64
 }
 
 func (s score) String() string {
@@ -83,7 +81,7 @@ func (s score) String() string {
 // compare places the samples of messages as take does, and compares.
 func (t truth) compare(tb testing.TB, messages []*collectorpb.ExportProfilesServiceRequest, opts ...Option) (score, *Receiver, *exportertest.Recorder) {
 	tb.Helper()
-	sum := score{times: map[int64][]int64{}}
+	var sum score
 	exported := new(exportertest.Recorder)
 	r, err := New(exported, t.lookup, opts...)
 	if err != nil {
@@ -137,7 +135,7 @@ func (t truth) pid(tb testing.TB, messages []*collectorpb.ExportProfilesServiceR
 		for _, p := range profiles {
 			list, _ := records(p)
 			for _, rec := range list {
-				if _, ok := t.lookup(rec.rule.Labels[labelkey.SpanID]); ok {
+				if _, _, ok := t.lookup(rec.rule.Labels[labelkey.SpanID]); ok {
 					return pidOf(p)
 				}
 			}
@@ -150,7 +148,6 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 	sent := rec.rule.Labels[labelkey.SpanID]
 	for _, p := range list {
 		for _, at := range p.at {
-			sum.times[rec.thread] = append(sum.times[rec.thread], int64(at))
 			id, known := t.at(rec.thread, at)
 			if sent != "" {
 				sum.labelled++

@@ -47,7 +47,7 @@ func main() {
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
 	p := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(2*time.Second))))
 	// The agent's samples of this program go to the store too.
-	host := must(receiver.New(p.Store(), receiver.LookupIn(p.Store()), receiver.WithResource(res)))
+	host := must(receiver.New(p.Store(), p.Store().Lookup, receiver.WithResource(res)))
 	p.AddCounters(host.Counters)
 	go func() { _ = must(0, host.ServeGRPC(ctx, agents)) }()
 	go func() { log.Fatal(http.Serve(page, p.Handler())) }()

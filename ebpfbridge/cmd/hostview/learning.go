@@ -25,30 +25,26 @@ type learning struct {
 	mu    sync.Mutex
 	since time.Time     // of the agent
 	ticks map[int]int64 // by process, at its start
-	asked time.Time
-	last  int
 }
 
 // count returns the number for an agent since a time. seen reports whether a process has
 // samples.
-func (l *learning) count(since time.Time, seen func(pid int) bool) int {
+func (l *learning) count(since time.Time, seen func(pid int) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch now := time.Now(); {
-	case since.IsZero() || now.Sub(since) > learningTime:
+	if since.IsZero() || time.Since(since) > learningTime {
 		return 0
-	case !since.Equal(l.since):
-		l.since, l.asked, l.last = since, now, 0
-		l.ticks = cpuTicks()
-	case now.Sub(l.asked) > time.Second:
-		l.asked, l.last = now, 0
-		for pid, ticks := range cpuTicks() {
-			if ticks-l.ticks[pid] >= busyTicks && !seen(pid) {
-				l.last++
-			}
+	}
+	now := cpuTicks()
+	if !since.Equal(l.since) {
+		l.since, l.ticks = since, now
+	}
+	for pid, ticks := range now {
+		if ticks-l.ticks[pid] >= busyTicks && !seen(pid) {
+			n++
 		}
 	}
-	return l.last
+	return n
 }
 
 // cpuTicks returns the CPU time of all processes but kernel threads.

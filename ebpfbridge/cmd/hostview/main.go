@@ -35,7 +35,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 func main() {
@@ -60,9 +59,7 @@ func main() {
 type config struct {
 	listen, page, socket string
 	agentUID             uint
-	window               time.Duration
 	maxMiB               int64
-	maxProcesses         int
 }
 
 // parse returns an error for flags that cannot be met, and flag.ErrHelp for -help.
@@ -74,9 +71,7 @@ func parse(args []string, out io.Writer) (config, error) {
 	fs.UintVar(&c.agentUID, "agent-uid", 0, "`id` of a further user that may send, besides root and hostview's")
 	fs.StringVar(&c.page, "page", "127.0.0.1:6061", "loopback `address` of the page")
 	fs.StringVar(&c.socket, "socket", "", "`path` of a socket that hands each program that connects its own samples; empty for none. It needs the host's pid namespace")
-	fs.DurationVar(&c.window, "window", 10*time.Second, "how long samples are added up before the page shows them")
 	fs.Int64Var(&c.maxMiB, "max-mib", 256, "memory for what the page shows, in MiB. The oldest samples are dropped")
-	fs.IntVar(&c.maxProcesses, "max-processes", 2000, "processes in a window; samples of further ones are counted as lost")
 	fs.Usage = func() {
 		fmt.Fprint(out, "Hostview shows what an eBPF profiling agent measures of this machine, and hands\nprograms their own samples.\n\nusage: hostview [flags]\n\n")
 		fs.PrintDefaults()
@@ -94,12 +89,8 @@ func parse(args []string, out io.Writer) (config, error) {
 		return config{}, fmt.Errorf("-listen and -socket are both in %s: give them two directories, because containers mount the directory of -socket", filepath.Dir(c.socket))
 	case c.agentUID > math.MaxUint32:
 		return config{}, fmt.Errorf("-agent-uid %d: user ids have 32 bits", c.agentUID)
-	case c.window < time.Second || c.window > time.Hour:
-		return config{}, fmt.Errorf("-window %v: give one second to one hour", c.window)
 	case c.maxMiB < 1 || c.maxMiB > 1<<20:
 		return config{}, fmt.Errorf("-max-mib %d: give 1 to %d", c.maxMiB, 1<<20)
-	case c.maxProcesses < 1:
-		return config{}, fmt.Errorf("-max-processes %d: give 1 or more", c.maxProcesses)
 	}
 	return c, nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/leaktest"
 )
@@ -18,11 +17,11 @@ import (
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 func TestParse(t *testing.T) {
-	c, err := parse([]string{"-socket", "/run/s", "-agent-uid", "990", "-window", "5s"}, io.Discard)
+	c, err := parse([]string{"-socket", "/run/s", "-agent-uid", "990"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{listen: "/run/spanprof-agent/otlp.sock", page: "127.0.0.1:6061", socket: "/run/s", agentUID: 990, window: 5 * time.Second, maxMiB: 256, maxProcesses: 2000}
+	want := config{listen: "/run/spanprof-agent/otlp.sock", page: "127.0.0.1:6061", socket: "/run/s", agentUID: 990, maxMiB: 256}
 	if c != want {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
@@ -32,10 +31,7 @@ func TestParse(t *testing.T) {
 		"-listen 127.0.0.1:11000":               "absolute path of a socket",
 		"-socket /run/spanprof-agent/host.sock": "two directories",
 		"-agent-uid 4294967296":                 "32 bits",
-		"-window 1ms":                           "one second",
-		"-window 2h":                            "one hour",
 		"-max-mib 0":                            "-max-mib",
-		"-max-processes 0":                      "-max-processes",
 	} {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
-	"syscall"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/store"
@@ -23,7 +21,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := newWindows(kept, c.window, c.maxProcesses)
+	w := newWindows(kept)
 	host, err := receiver.NewHost(w)
 	if err != nil {
 		return err
@@ -32,43 +30,20 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	pages, err := listen(ctx, c.page)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
 	status := &pageStatus{host: host, windows: w, agents: c.listen}
 	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))}
 
-	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())
+	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, c.page)
 	parts := []func(context.Context) error{
 		w.run,
 		func(ctx context.Context) error { return host.ServeGRPC(ctx, listener) },
-		func(ctx context.Context) error { return viewer.Serve(ctx, pages, page) },
+		func(ctx context.Context) error { return viewer.ListenAndServe(ctx, c.page, page) },
 	}
 	if c.socket != "" {
 		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
 		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket) })
 	}
 	return together(ctx, parts)
-}
-
-// listen listens on the loopback address of the page, which shows everything.
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	local, err := net.ResolveTCPAddr("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("-page %s: %w", address, err)
-	}
-	if !local.IP.IsLoopback() {
-		return nil, fmt.Errorf("-page %s: this is no loopback address, such as 127.0.0.1:%d: all that can connect see all samples", address, local.Port)
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", local.String())
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: does another hostview run? Give another port with -page", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-page: %w", err)
-	}
-	return l, nil
 }
 
 // together runs all until ctx ends or the first of them fails, and returns when all have

@@ -46,8 +46,8 @@ func TestRunFails(t *testing.T) {
 	socket := "-listen " + filepath.Join(privateDirectory(t), "s")
 	for args, want := range map[string]string{
 		"-listen /no/such/directory/s":                                        "-listen: receiver: socket /no/such/directory/s",
-		socket + " -page " + l.Addr().String():                                "does another hostview run? Give another port with -page",
-		socket + " -page nonsense":                                            "-page nonsense",
+		socket + " -page " + l.Addr().String():                                "address already in use",
+		socket + " -page nonsense":                                            "nonsense",
 		socket + " -page 0.0.0.0:1":                                           "loopback",
 		socket + " -page " + freeAddress(t) + " -socket /no/such/directory/s": "/no/such/directory",
 	} {

@@ -27,7 +27,7 @@ func (p *pageStatus) status() viewer.Status {
 	s := p.host.Status()
 	last, opened := p.windows.seen()
 	unknown := p.learning.count(s.AgentSince, p.windows.sampled)
-	v := viewer.Status{Running: true, Host: true, WindowEnd: opened.Add(p.windows.every)}
+	v := viewer.Status{Running: true, Host: true, WindowEnd: opened.Add(windowLength)}
 	switch {
 	case s.Messages == 0:
 		v.Message = "No agent has sent anything yet. As root: ebpf-profiler -collection-agent unix://" + p.agents + " -disable-tls -t all,labels"
@@ -58,7 +58,6 @@ func (p *pageStatus) status() viewer.Status {
 	add("samples that may belong to any span", s.Ambiguous)
 	add("samples of programs without labels, so of no span", s.Spanless)
 	add("samples with labels that the agent may have cut", s.LabelsLost)
-	add("samples lost: too many processes", int(last.lost))
 	add("windows lost: see the log", last.failed)
 	add("socket: programs connected", s.Subscribers)
 	add("socket: samples handed out", s.HandedOut)

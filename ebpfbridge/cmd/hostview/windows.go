@@ -20,9 +20,7 @@ import (
 // windows merges the profiles that an agent sends every few seconds of each process, into
 // one profile per service.
 type windows struct {
-	to           exporter.Exporter
-	every        time.Duration
-	maxProcesses int
+	to exporter.Exporter
 
 	mu        sync.Mutex
 	opened    time.Time
@@ -39,6 +37,9 @@ type sampled struct {
 	samples int64
 }
 
+// windowLength is how long samples are added up before the page shows them.
+const windowLength = 10 * time.Second
+
 // kernelOnly is the least number of samples of a program that the agent cannot read. While
 // programs start and end, a few samples have frames of the kernel only.
 const kernelOnly = 10
@@ -48,7 +49,6 @@ type lastSeen struct {
 	message    time.Time // zero before the first
 	processes  int       // in the last window
 	kernelOnly int       // of these, programs without any frame of their own
-	lost       int64     // samples of processes beyond maxProcesses
 	failed     int       // windows that could not be merged or stored
 }
 
@@ -67,8 +67,8 @@ type window struct {
 // maxOpen bounds the memory of open windows, in bytes: beyond it they close early.
 const maxOpen = 32 << 20
 
-func newWindows(to exporter.Exporter, every time.Duration, maxProcesses int) *windows {
-	w := &windows{to: to, every: every, maxProcesses: maxProcesses}
+func newWindows(to exporter.Exporter) *windows {
+	w := &windows{to: to}
 	w.open(time.Now())
 	return w
 }
@@ -91,12 +91,6 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 		return nil
 	}
 	pid := parsed.Sample[0].Label[receiver.LabelProcess][0]
-	if w.processes[pid] == nil && len(w.processes) >= w.maxProcesses {
-		for _, s := range parsed.Sample {
-			w.last.lost += s.Value[0]
-		}
-		return nil
-	}
 	if w.processes[pid] == nil {
 		w.processes[pid] = new(sampled)
 	}
@@ -123,7 +117,11 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 		s.end = end
 	}
 	s.parts = append(s.parts, parsed)
-	if w.bytes += size(parsed); w.bytes > maxOpen {
+	w.bytes += int64(p.Size())
+	for _, f := range parsed.Function {
+		w.bytes += int64(len(f.Name) + len(f.SystemName) + len(f.Filename))
+	}
+	if w.bytes > maxOpen {
 		return w.close(ctx)
 	}
 	return nil
@@ -172,7 +170,7 @@ func (w *windows) flush(ctx context.Context) error {
 
 // run closes the windows periodically until ctx ends. The store logs what it refuses.
 func (w *windows) run(ctx context.Context) error {
-	ticker := time.NewTicker(w.every)
+	ticker := time.NewTicker(windowLength)
 	defer ticker.Stop()
 	for {
 		select {
@@ -203,26 +201,4 @@ func (w *windows) sampled(pid int) bool {
 	defer w.mu.Unlock()
 	id := strconv.Itoa(pid)
 	return w.processes[id] != nil || w.before[id] != nil
-}
-
-// size returns about how many bytes a profile takes.
-func size(p *profile.Profile) int64 {
-	const element = 160 // a sample, location, function, mapping or label
-	n := element * (len(p.Sample) + len(p.Location) + len(p.Function) + len(p.Mapping))
-	for _, s := range p.Sample {
-		n += 8 * len(s.Location)
-		for key, values := range s.Label {
-			n += element + len(key) + len(values[0])
-		}
-	}
-	for _, f := range p.Function {
-		n += len(f.Name) + len(f.SystemName) + len(f.Filename)
-	}
-	for _, l := range p.Location {
-		n += 32 * len(l.Line)
-	}
-	for _, m := range p.Mapping {
-		n += len(m.File) + len(m.BuildID)
-	}
-	return int64(n)
 }

@@ -31,7 +31,7 @@ func TestWindowsAreBounded(t *testing.T) {
 func bounded(t *testing.T, name string, of func(int) *resource.Resource) {
 	t.Helper()
 	closed := new(exportertest.Recorder)
-	w := newWindows(closed, time.Hour, 10)
+	w := newWindows(closed)
 	for i := range 3 {
 		f := &profile.Function{ID: 1, Name: name}
 		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
@@ -55,7 +55,7 @@ func bounded(t *testing.T, name string, of func(int) *resource.Resource) {
 
 // The agent cannot read programs with frames of the kernel only.
 func TestKernelOnly(t *testing.T) {
-	w := newWindows(new(exportertest.Recorder), time.Hour, 10)
+	w := newWindows(new(exportertest.Recorder))
 	for pid, tt := range map[string]struct {
 		samples int64
 		user    bool

@@ -20,7 +20,7 @@ func accepted(t *testing.T, open func(path string)) *process {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	open(l.path)
+	open(l.Addr().String())
 	conn, err := l.AcceptUnix()
 	if err != nil {
 		t.Fatal(err)

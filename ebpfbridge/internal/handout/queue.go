@@ -5,10 +5,10 @@ package handout
 
 import "context"
 
-// Bounds on the messages that wait, in bytes.
+// Bounds on the messages that wait, in bytes. Each subscriber has the same part of all.
 const (
-	maxWaiting    = 8 << 20  // of one subscriber
-	maxAllWaiting = 64 << 20 // of all of them
+	maxWaiting    = 8 << 20
+	maxAllWaiting = 128 << 20
 )
 
 // message is a subscriber's part of an agent's message.
@@ -27,21 +27,8 @@ func (s *Server) push(sub *subscriber, m message) {
 	}
 	sub.queue = append(sub.queue, m)
 	sub.waiting += len(m.body)
-	s.waiting += len(m.body)
-	for sub.waiting > maxWaiting && len(sub.queue) > 0 {
+	for most := min(maxWaiting, maxAllWaiting/len(s.subscribers)); sub.waiting > most && len(sub.queue) > 0; {
 		s.loseOldest(sub)
-	}
-	for s.waiting > maxAllWaiting {
-		most := sub
-		for _, other := range s.subscribers {
-			if len(other.queue) > 0 && other.waiting > most.waiting {
-				most = other
-			}
-		}
-		if len(most.queue) == 0 {
-			break
-		}
-		s.loseOldest(most)
 	}
 	sub.changed()
 }
@@ -49,15 +36,10 @@ func (s *Server) push(sub *subscriber, m message) {
 func (s *Server) loseOldest(sub *subscriber) {
 	m := sub.queue[0]
 	sub.queue = sub.queue[1:]
-	s.free(sub, m)
+	sub.waiting -= len(m.body)
 	sub.lost += m.samples
 	s.status.Lost += m.samples
 	sub.changed()
-}
-
-func (s *Server) free(sub *subscriber, m message) {
-	sub.waiting -= len(m.body)
-	s.waiting -= len(m.body)
 }
 
 func (s *subscriber) changed() {

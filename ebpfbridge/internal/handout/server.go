@@ -69,7 +69,6 @@ type Status struct {
 type Server struct {
 	mu          sync.Mutex
 	subscribers map[int64]*subscriber // by process id
-	waiting     int                   // bytes
 	status      Status
 }
 
@@ -96,7 +95,7 @@ func (s *Server) Status() Status {
 type subscriberKey struct{}
 
 // Serve serves processes until ctx ends. Then it closes the listener and returns nil.
-func (s *Server) Serve(ctx context.Context, l *Listener) error {
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.mu.Lock()
 	s.subscribers = map[int64]*subscriber{}
 	s.mu.Unlock()
@@ -257,7 +256,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.free(sub, m)
+		sub.waiting -= len(m.body)
 	}()
 	if !s.same(sub) {
 		panic(http.ErrAbortHandler)

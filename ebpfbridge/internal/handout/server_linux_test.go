@@ -41,38 +41,34 @@ func TestHandOutBounds(t *testing.T) {
 	}
 }
 
-// TestHandOutAllWaiting has many programs that do not read.
-func TestHandOutAllWaiting(t *testing.T) {
+// Of programs that do not read, the oldest messages are lost.
+func TestWaitingIsBounded(t *testing.T) {
 	s := Server{subscribers: map[int64]*subscriber{}}
-	m := message{body: make([]byte, maxWaiting/2), samples: 1}
-	for i := range int64(40) {
-		sub := fake(i+1, "")
-		if err := s.admit(sub); err != nil {
-			t.Fatal(err)
-		}
-		s.push(sub, m)
-	}
-	waiting := 0
-	for _, sub := range s.subscribers {
-		waiting += sub.waiting
-	}
-	if waiting != s.waiting || waiting != maxAllWaiting || s.status.Lost != 40-waiting/len(m.body) {
-		t.Errorf("%d bytes wait, counted %d, %d samples lost", waiting, s.waiting, s.status.Lost)
-	}
-	// The oldest messages of a process are dropped, and a message beyond the bound too.
-	s = Server{subscribers: map[int64]*subscriber{}}
 	sub := fake(100, "")
 	if err := s.admit(sub); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 3 {
-		s.push(sub, message{agent: string(rune('a' + n)), body: make([]byte, maxWaiting/2), samples: 1})
+	push := func(agent string, size, samples int) {
+		s.push(sub, message{agent: agent, body: make([]byte, size), samples: samples})
+	}
+	for _, agent := range []string{"a", "b", "c"} {
+		push(agent, maxWaiting/2, 1)
 	}
 	if len(sub.queue) != 2 || sub.queue[0].agent != "b" || sub.lost != 1 {
 		t.Errorf("%d messages wait, %d samples are lost, want the newest 2", len(sub.queue), sub.lost)
 	}
-	s.push(sub, message{body: make([]byte, maxWaiting+1), samples: 5})
-	if sub.waiting != 0 || sub.lost != 8 {
+	push("d", maxWaiting+1, 5)
+	if sub.waiting != 0 || sub.lost != 8 || s.status.Lost != 8 {
 		t.Errorf("%d bytes wait, %d samples are lost, want 0 and 8", sub.waiting, sub.lost)
+	}
+	for i := range int64(2*maxAllWaiting/maxWaiting - 1) {
+		if err := s.admit(fake(i, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	push("e", maxWaiting/2+1, 1)
+	push("f", maxWaiting/2, 1)
+	if sub.waiting != maxWaiting/2 || s.status.Lost != 9 {
+		t.Errorf("%d bytes wait, %d samples are lost, want half as many beside others", sub.waiting, s.status.Lost)
 	}
 }

@@ -15,28 +15,21 @@ import (
 	"time"
 )
 
-// Listener listens on a socket file, which Close removes.
-type Listener struct {
-	*net.UnixListener
-	path string
-	file os.FileInfo
-}
-
 // maxPath is how long a socket's path may be in Linux, in bytes.
 const maxPath = 107
 
 // Listen is ListenUnix for the hand-out, in the host's pid namespace only. All users may
 // have write permission: each process gets its own samples only.
-func Listen(path string) (*Listener, error) {
+func Listen(path string) (*net.UnixListener, error) {
 	if err := CheckNamespace(); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
 	return ListenUnix(path, 0o666)
 }
 
-// ListenUnix makes a socket file. A socket without a listening process is replaced. A
-// socket in use, and any other file, is an error.
-func ListenUnix(path string, mode os.FileMode) (*Listener, error) {
+// ListenUnix makes a socket file, which Close removes. A socket without a listening process is
+// replaced. A socket in use, and any other file, is an error.
+func ListenUnix(path string, mode os.FileMode) (*net.UnixListener, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -50,15 +43,10 @@ func ListenUnix(path string, mode os.FileMode) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // it would remove the file of a later program too
-	file, err := os.Lstat(path)
-	if err == nil {
-		err = os.Chmod(path, mode)
-	}
-	if err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(fmt.Errorf("socket %s: %w", path, err), l.Close())
 	}
-	return &Listener{l, path, file}, nil
+	return l, nil
 }
 
 func checkPath(path string) error {
@@ -91,13 +79,4 @@ func removeStale(path string) error {
 		return fmt.Errorf("socket %s: is it in use? %w", path, err)
 	}
 	return os.Remove(path)
-}
-
-// Close ends listening, and removes the file unless it is another one by now.
-func (l *Listener) Close() error {
-	var err error
-	if file, statErr := os.Lstat(l.path); statErr == nil && os.SameFile(file, l.file) {
-		err = os.Remove(l.path)
-	}
-	return errors.Join(err, l.UnixListener.Close())
 }

@@ -20,10 +20,7 @@ const maxMaps = 8 << 20
 
 // find returns the key of a file that a process has mapped, or "".
 func (s *Symbolizer) find(want processFile) string {
-	proc, isVDSO := fmt.Sprintf("/proc/%d/", want.pid), strings.Contains(want.base, "vdso")
-	if isVDSO {
-		proc = "/proc/self/" // all processes have the same
-	}
+	proc := fmt.Sprintf("/proc/%d/", want.pid)
 	f, err := os.Open(proc + "maps")
 	if err != nil {
 		s.Unreadable = s.Unreadable || errors.Is(err, fs.ErrPermission)
@@ -48,8 +45,6 @@ func (s *Symbolizer) find(want processFile) string {
 		}
 		key, name := "", fields[5]
 		switch {
-		case name == "[vdso]" && isVDSO:
-			key = s.addMemory(want, fields[0])
 		case path.Base(name) != want.base || name[0] != '/':
 			continue
 		case len(seen) == maxFiles:
@@ -77,15 +72,7 @@ func (s *Symbolizer) debugFile(want processFile, root *os.Root, of table) string
 	}
 	want.buildID = of.buildID
 	name := "usr/lib/debug/.build-id/" + of.buildID[:2] + "/" + of.buildID[2:] + ".debug"
-	if key := s.addIn(want, root, name); key != "" {
-		return key
-	}
-	own, err := os.OpenRoot("/")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = own.Close() }()
-	return s.addIn(want, own, name)
+	return s.addIn(want, root, name)
 }
 
 // addIn adds a file below the root of a process. The process may have put anything there:
@@ -107,16 +94,4 @@ func (s *Symbolizer) addFile(want processFile, f *os.File, err error) string {
 	}
 	st := info.Sys().(*syscall.Stat_t) // inode numbers are reused: the time of change is not
 	return s.add(fmt.Sprint(st.Dev, st.Ino, st.Ctim, want.buildID), want, f)
-}
-
-// addMemory adds an ELF file that is only in this process's memory.
-func (s *Symbolizer) addMemory(want processFile, addresses string) string {
-	var start, end uint64
-	_, _ = fmt.Sscanf(addresses, "%x-%x", &start, &end)
-	memory, err := os.Open("/proc/self/mem")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = memory.Close() }()
-	return s.add("vDSO "+want.buildID, want, io.NewSectionReader(memory, int64(start), int64(end-start)))
 }

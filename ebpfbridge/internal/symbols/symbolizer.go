@@ -13,6 +13,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 	"github.com/ianlancetaylor/demangle"
@@ -86,6 +87,9 @@ func (s *Symbolizer) Name(pid int64, m *profile.Mapping, address uint64) (string
 		return "", false
 	}
 	f := processFile{file{path.Base(m.File), m.BuildID}, pid}
+	if strings.Contains(f.base, "vdso") {
+		return "[vdso]", true // the kernel's code for clocks is no file
+	}
 	key, ok := s.found[f]
 	if !ok {
 		if s.ctx.Err() != nil || s.read[pid] >= maxRead/4 || s.read[0] >= maxRead {

@@ -24,7 +24,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -60,15 +59,14 @@ type target struct {
 func main() {
 	load := flag.String("load", "tight", "tight, json, cgo, kernel or shared")
 	cpu := flag.Duration("cpu", 10*time.Second, "how much CPU time to take after the warm-up: how long that is depends on what else runs")
-	cpuProfile := flag.String("cpuprofile", "", "a file for the CPU profile that the process takes of itself")
 	flag.Parse()
-	if err := run(*load, *cpu, *cpuProfile); err != nil {
+	if err := run(*load, *cpu); err != nil {
 		fmt.Fprintln(os.Stderr, "ebpftarget:", err)
 		os.Exit(1)
 	}
 }
 
-func run(load string, cpu time.Duration, cpuProfile string) error {
+func run(load string, cpu time.Duration) error {
 	provider := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	t := &target{tracer: provider.Tracer("ebpftarget"), work: loads[load]}
 	runLoad := t.alternate
@@ -79,17 +77,6 @@ func run(load string, cpu time.Duration, cpuProfile string) error {
 		return fmt.Errorf("no load %q", load)
 	}
 	t.warmUp()
-	if cpuProfile != "" {
-		f, err := os.Create(cpuProfile)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	t.cpu = cpuTime(unix.RUSAGE_SELF) + cpu
 	runLoad()
 	out := bufio.NewWriter(os.Stdout)

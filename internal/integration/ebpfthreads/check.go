@@ -68,6 +68,7 @@ type samples struct {
 	First, Timeline, Ambiguous int
 	WithoutSpan                int // for sure
 	Others                     int // on a span of another worker
+	Foreign                    int // on a span of another program
 	// Early counts ambiguous samples before the first that the trace placed. In a pid
 	// namespace of its own a thread is identified after three samples.
 	Early int
@@ -114,7 +115,10 @@ func (t *taken) Export(_ context.Context, p *exporter.Profile) error {
 			t.WithoutSpan += n
 		}
 		if id := s.Label[spanprof.LabelSpanID]; len(id) > 0 {
-			if owner, ok := t.workers.owner(id[0]); ok && owner != worker {
+			switch owner, ok := t.workers.owner(id[0]); {
+			case !ok:
+				t.Foreign += n
+			case owner != worker:
 				t.Others += n
 			}
 		}

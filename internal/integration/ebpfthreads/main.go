@@ -68,7 +68,7 @@ func run(socket string) (err error) {
 	w := &workers{tracer: tp.Tracer("ebpfthreads"), owners: map[string]int{}}
 	asked := &checked{threads: recorder.Threads()}
 	taken := &taken{workers: w, known: map[int]bool{}}
-	r, err := receiver.New(taken, receiver.LookupIn(s), receiver.WithTimelines(asked))
+	r, err := receiver.New(taken, s.Lookup, receiver.WithTimelines(asked))
 	if err != nil {
 		return err
 	}
