@@ -79,6 +79,10 @@ var pages = map[string]page{
 		fallback: formatHTML, parse: func(*question) error { return nil },
 		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running) },
 	},
+	"leaks": {
+		fallback: formatText, parse: func(*question) error { return nil },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.running != nil) },
+	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
 		data: func(a *answer.Reader, _ *question) (any, error) { return a.Log() },

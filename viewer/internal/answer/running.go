@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -22,11 +23,13 @@ type Running struct {
 	RootsOmitted int `json:"rootsOmitted,omitempty"`
 	// Note is what the list lacks.
 	Note string `json:"note"`
+	// LeaksLack is what the program needs to find leaked goroutines, "" for nothing.
+	LeaksLack string `json:"leaksLack,omitempty"`
 }
 
-// Root is an open local root, or work with a profile_id of its own.
+// Root is an open local root, work with a profile_id of its own, or a name of spans.
 type Root struct {
-	ProfileID string `json:"profileId"`
+	ProfileID string `json:"profileId,omitempty"`
 	TraceID   string `json:"traceId,omitempty"`
 	Name      string `json:"name,omitempty"`
 	// AgeNs is the time since the start; 0 if it is unknown.
@@ -61,7 +64,7 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	if list == nil {
 		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
 	}
-	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote)}
+	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote), LeaksLack: leaksLack()}
 	if more := len(a.Roots) - maxRoots; more > 0 {
 		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
 	}
@@ -80,37 +83,46 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 const (
 	textStacks = 1
 	textFrames = 20
-	textLast   = 12
+	textLast   = 10
 )
 
 // Text returns the list for a terminal.
 func (a *Running) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "note", 9, a.Note)
-	for i, root := range a.Roots {
-		if i > 0 && strings.Count(b.String(), "\n") > textLast {
-			fmt.Fprintf(&b, "\n%s in JSON\n", termtext.Plural(len(a.Roots)-i, "more local root"))
-			break
+	termtext.Prose(&b, "leaks", 9, cmp.Or(a.LeaksLack, "leaks?format=text has leaked goroutines; it costs one garbage collection"))
+	writeRoots(&b, a.Roots, func(r *Root) string {
+		text := "  " + termtext.Plural(r.Goroutines, "goroutine")
+		if r.AgeNs > 0 {
+			text += "  " + nanoseconds(r.AgeNs)
 		}
-		fmt.Fprintf(&b, "\n%s  %s", termtext.OneLine(root.title()), termtext.Plural(root.Goroutines, "goroutine"))
-		if root.AgeNs > 0 {
-			fmt.Fprintf(&b, "  %s", termtext.Value(root.AgeNs, "nanoseconds"))
-		}
-		fmt.Fprintf(&b, "  %s\n", termtext.OneLine(root.Query))
-		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
-			fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
-			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
-				fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
-			}
-		}
-		if more := len(root.Stacks) - textStacks; more > 0 {
-			fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
-		}
-	}
+		return text
+	})
 	if a.RootsOmitted > 0 {
 		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.RootsOmitted, "more local root"))
 	}
 	return b.String()
+}
+
+// writeRoots writes roots with their stacks. about describes one.
+func writeRoots(b *strings.Builder, roots []Root, about func(*Root) string) {
+	for i := range roots {
+		if i > 0 && strings.Count(b.String(), "\n") > textLast {
+			fmt.Fprintf(b, "\n%d more in JSON\n", len(roots)-i)
+			return
+		}
+		root := &roots[i]
+		fmt.Fprintf(b, "\n%s%s  %s\n", termtext.OneLine(root.title()), about(root), termtext.OneLine(root.Query))
+		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
+			fmt.Fprintf(b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
+				fmt.Fprintf(b, "    %s\n", termtext.OneLine(f))
+			}
+		}
+		if more := len(root.Stacks) - textStacks; more > 0 {
+			fmt.Fprintf(b, "  and %s\n", termtext.Plural(more, "more stack"))
+		}
+	}
 }
 
 // title returns the name, or the id without one.
