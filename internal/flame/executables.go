@@ -22,13 +22,9 @@ type Executable struct {
 
 // executables sums stacks by the executables and libraries that have their code.
 type executables struct {
-	list   []executableSum
-	byMap  map[*profile.Mapping]int
-	byFile map[executableKey]int
-	stacks int
-	// last is the mapping of the last lookup, and mostly of the next.
-	last      *profile.Mapping
-	lastIndex int
+	list      []*executableSum
+	byMapping map[*profile.Mapping]*executableSum
+	stacks    int
 }
 
 // executableSum is one executable. Two mappings of one file are one executable.
@@ -36,8 +32,6 @@ type executableSum struct {
 	Executable
 	lastStack int
 }
-
-type executableKey struct{ file, buildID string }
 
 func (e *executables) add(stack []*profile.Location, value int64) {
 	e.stacks++
@@ -54,27 +48,24 @@ func (e *executables) add(stack []*profile.Location, value int64) {
 }
 
 func (e *executables) of(m *profile.Mapping) *executableSum {
-	if e.byMap != nil && m == e.last {
-		return &e.list[e.lastIndex]
+	x := e.byMapping[m]
+	if x != nil {
+		return x
 	}
-	i, ok := e.byMap[m]
-	if !ok {
-		if e.byMap == nil {
-			e.byMap, e.byFile = map[*profile.Mapping]int{}, map[executableKey]int{}
-		}
-		var key executableKey
-		if m != nil {
-			key = executableKey{m.File, m.BuildID}
-		}
-		if i, ok = e.byFile[key]; !ok {
-			i = len(e.list)
-			e.list = append(e.list, executableSum{Executable: Executable{File: key.file, BuildID: key.buildID}})
-			e.byFile[key] = i
-		}
-		e.byMap[m] = i
+	var of Executable
+	if m != nil {
+		of = Executable{File: m.File, BuildID: m.BuildID}
 	}
-	e.last, e.lastIndex = m, i
-	return &e.list[i]
+	i := slices.IndexFunc(e.list, func(x *executableSum) bool { return x.File == of.File && x.BuildID == of.BuildID })
+	if i < 0 {
+		i = len(e.list)
+		e.list = append(e.list, &executableSum{Executable: of})
+	}
+	if e.byMapping == nil {
+		e.byMapping = map[*profile.Mapping]*executableSum{}
+	}
+	e.byMapping[m] = e.list[i]
+	return e.list[i]
 }
 
 func (e *executables) sorted() []Executable {
