@@ -110,7 +110,6 @@ type hostProfile struct {
 		Type string
 		Self int64
 	}
-	Executables []struct{ File string }
 }
 
 func (p page) json(t *testing.T, query string) (a hostProfile) {

@@ -50,10 +50,7 @@ function leaksCard() {
     find.disabled = false;
   } }, 'Find leaks (costs one garbage collection)');
   const lack = h('p', { class: 'muted' });
-  function offer(lacks) {
-    find.hidden = Boolean(lacks);
-    lack.textContent = lacks ?? '';
-  }
+  const offer = (lacks) => { find.hidden = Boolean(lacks); lack.textContent = lacks ?? ''; };
   return { element: h('section', null, h('h2', null, 'Leaked goroutines'), lack, find, found), offer };
 }
 
