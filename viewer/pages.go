@@ -64,7 +64,7 @@ var pages = map[string]page{
 	"source": {
 		fallback: formatJSON, parse: parseSource,
 		data: func(a *answer.Reader, q *question) (any, error) {
-			return a.Source(q.params.Get("package"), q.params.Get("file"), q.line)
+			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), q.line)
 		},
 	},
 	"about": {
