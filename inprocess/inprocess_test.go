@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	os.Exit(leaktest.Run(m))
+	os.Exit(leaktest.Run(m, goleak.IgnoreAnyFunction("github.com/spanprof/spanprof/inprocess_test.leakOf"))) // see TestLeaks
 }
 
 func newTracerProvider(t *testing.T) (*spanprof.TracerProvider, *resource.Resource) {

@@ -36,7 +36,7 @@ func TestLines(t *testing.T) {
 	all, one := url.QueryEscape(".cpu{}"), url.QueryEscape(`.cpu{span_name="query"}`)
 	for address, next := range map[string]string{
 		"/?": "?format=text&name=GET%20/1\n", "/?name=GET+/1": "?format=text&order=slowest&name=GET%20/1", "/names?": "set limit",
-		"/?query=" + all: "more functions", "/comparison?leftQuery=" + one + "&rightQuery=" + all: "more functions", "/running?": "  and 1 more stack\n\n19 more local roots in JSON",
+		"/?query=" + all: "more functions", "/comparison?leftQuery=" + one + "&rightQuery=" + all: "more functions", "/running?": "  and 1 more stack\n\n19 more in JSON",
 	} {
 		text := get(t, h, address+"&format=text").Body.String()
 		if n := strings.Count(text, "\n"); n < 10 || n > 40 || !strings.Contains(text, next) {

@@ -64,7 +64,7 @@ var pages = map[string]page{
 	"source": {
 		fallback: formatJSON, parse: parseSource,
 		data: func(a *answer.Reader, q *question) (any, error) {
-			return a.Source(q.params.Get("package"), q.params.Get("file"), q.line)
+			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), q.line)
 		},
 	},
 	"about": {
@@ -78,6 +78,10 @@ var pages = map[string]page{
 	"running": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
 		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running) },
+	},
+	"leaks": {
+		fallback: formatText, parse: func(*question) error { return nil },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.running != nil) },
 	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },

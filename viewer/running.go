@@ -28,8 +28,9 @@ type RunningStack struct {
 	Goroutines int
 }
 
-// WithRunning sets the function that lists what runs now, the oldest first, and adds the page
-// running. By default there is no such page.
+// WithRunning sets the function that lists what runs now, the oldest first, and adds the pages
+// running and leaks. By default there are none. Leaked goroutines are of this process: do not set
+// it in a viewer of other processes.
 //
 // f is called for each request for that page, and must be safe for concurrent use.
 func WithRunning(f func() []Running) Option {

@@ -115,7 +115,7 @@ func TestUnnamedSpan(t *testing.T) {
 	h := viewer.Handler(s)
 	var list answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Unnamed != 1 || list.Service != "shop" {
+	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Service != "shop" {
 		t.Errorf("got %+v", list)
 	}
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  "+id+"  (unnamed)\n") {

@@ -126,7 +126,7 @@ func (s *Summary) GraphOf(maxNodes int) *Graph { return s.tree.graph(nil, &s.top
 
 // GraphAgainst returns the flame graph of both sides of a comparison: the nodes of either.
 func (s *Summary) GraphAgainst(left *Summary) *Graph {
-	both := &tree{functions: s.functions, nodes: slices.Clone(s.tree.nodes), more: maps.Clone(s.tree.more)}
+	both := &tree{functions: s.functions, nodes: slices.Clone(s.tree.nodes), children: maps.Clone(s.tree.children)}
 	other := make([]treeNode, 0, len(both.nodes)) // the values of left by the nodes of both
 	here := make([]int32, len(left.tree.nodes))
 	for i, n := range left.tree.nodes {

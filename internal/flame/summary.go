@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flame sums the stacks of a profile: as a flame graph, by function and by executable,
+// Package flame sums the stacks of a profile: as a flame graph and by function,
 // and as the difference of two profiles. It has no queries and no HTTP.
 package flame
 
@@ -13,14 +13,13 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// Summary is the stacks of one profile, summed by path, by function and by
-// executable. SummaryWithin makes it.
+// Summary is the stacks of one profile, summed by path and by function.
+// SummaryWithin makes it.
 type Summary struct {
-	stacks      []store.StackValue
-	functions   *Functions
-	tree        *tree
-	top         top
-	executables executables
+	stacks    []store.StackValue
+	functions *Functions
+	tree      *tree
+	top       top
 }
 
 // stepsOfContext is the number of stacks, some ten thousand frames, between two checks of the
@@ -41,7 +40,6 @@ func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Function
 		frames = fns.frames(frames[:0], sv.Stack)
 		s.tree.add(frames, sv.Value)
 		s.top.add(frames, sv.Value, fns)
-		s.executables.add(sv.Stack, sv.Value)
 	}
 	s.tree.sum()
 	return s, nil
@@ -87,6 +85,3 @@ func (s *Summary) Deep(frames int) int64 {
 	}
 	return sum
 }
-
-// Executables returns the executables, those with most self first.
-func (s *Summary) Executables() []Executable { return s.executables.sorted() }

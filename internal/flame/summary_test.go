@@ -6,32 +6,9 @@ package flame_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 )
-
-func TestExecutables(t *testing.T) {
-	main := &profile.Mapping{File: "/bin/app", BuildID: "b1"}
-	again := &profile.Mapping{File: "/bin/app", BuildID: "b1", Start: 0x1000}
-	libc := &profile.Mapping{File: "/lib/libc.so", BuildID: "c7"}
-	at := func(m *profile.Mapping) *profile.Location { return &profile.Location{Address: 1, Mapping: m} }
-	x := summary([]store.StackValue{
-		stack(5, at(libc), at(main), at(again)),
-		stack(3, at(main)),
-		stack(1, at(nil), at(main)),
-	})
-	want := []flame.Executable{
-		{File: "/lib/libc.so", BuildID: "c7", Self: 5, Total: 5},
-		{File: "/bin/app", BuildID: "b1", Self: 3, Total: 9},
-		{Self: 1, Total: 1},
-	}
-	if diff := cmp.Diff(want, x.Executables()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
 
 func TestFolded(t *testing.T) {
 	var s locations

@@ -14,9 +14,11 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// emptyList returns why the list has no span.
-func (r *Reader) emptyList() string {
+// emptyList returns why the list of q has no span.
+func (r *Reader) emptyList(q store.SpanQuery) string {
 	switch check := r.selfCheck(); {
+	case r.fixed() && narrowed(q):
+		return "no span meets the conditions"
 	case r.fixed():
 		return "no span is listed here: profiles have spans if they were saved with their ids (labels=ids)"
 	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
@@ -25,6 +27,8 @@ func (r *Reader) emptyList() string {
 		return fmt.Sprintf("no span meets the conditions; %s held", termtext.Plural(r.stats.Spans, "span"))
 	case r.stats.SpansEnded > 0:
 		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and newer profiles took their room"
+	case r.status != nil && r.status.Host && r.running():
+		return "no span has been seen yet: programs must label their spans, as package spanprof does, and the agent must read labels (-t all,labels)"
 	case check.Started > 0 && check.Sampled == 0:
 		return termtext.Plural(int64(check.Started), "span") + " started, none was sampled"
 	case r.stats.SpansRunning > 0:

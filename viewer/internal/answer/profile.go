@@ -69,9 +69,8 @@ type Profile struct {
 	TraceOmitted int     `json:"traceOmitted,omitempty"`
 	Status       *Status `json:"status,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
-	FrameTypes  []flame.TypeTotal  `json:"frameTypes,omitempty"`
-	Executables []flame.Executable `json:"executables"`
-	Flame       *flame.Graph       `json:"flame"`
+	FrameTypes []flame.TypeTotal `json:"frameTypes,omitempty"`
+	Flame      *flame.Graph      `json:"flame"`
 	// SourceText reports whether the page source has the text of the program.
 	SourceText bool `json:"sourceText,omitempty"`
 
@@ -93,7 +92,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	}
 	a.Answer = r.answerOf(a, trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
-	a.FrameTypes, a.Executables = a.summary.Types(), a.summary.Executables()
+	a.FrameTypes = a.summary.Types()
 	a.Flame = a.summary.Graph()
 	a.Flame.SetSources(r.Code.url)
 	a.SourceText = r.Code.Directory != ""

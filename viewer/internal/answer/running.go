@@ -4,13 +4,20 @@
 package answer
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"path"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/marker/decode"
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
@@ -22,11 +29,13 @@ type Running struct {
 	RootsOmitted int `json:"rootsOmitted,omitempty"`
 	// Note is what the list lacks.
 	Note string `json:"note"`
+	// LeaksLack is what the program needs to find leaked goroutines, "" for nothing.
+	LeaksLack string `json:"leaksLack,omitempty"`
 }
 
-// Root is an open local root, or work with a profile_id of its own.
+// Root is an open local root, work with a profile_id of its own, or a name of spans.
 type Root struct {
-	ProfileID string `json:"profileId"`
+	ProfileID string `json:"profileId,omitempty"`
 	TraceID   string `json:"traceId,omitempty"`
 	Name      string `json:"name,omitempty"`
 	// AgeNs is the time since the start; 0 if it is unknown.
@@ -61,7 +70,7 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	if list == nil {
 		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
 	}
-	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote)}
+	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote), LeaksLack: leaksLack()}
 	if more := len(a.Roots) - maxRoots; more > 0 {
 		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
 	}
@@ -80,37 +89,46 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 const (
 	textStacks = 1
 	textFrames = 20
-	textLast   = 12
+	textLast   = 10
 )
 
 // Text returns the list for a terminal.
 func (a *Running) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "note", 9, a.Note)
-	for i, root := range a.Roots {
-		if i > 0 && strings.Count(b.String(), "\n") > textLast {
-			fmt.Fprintf(&b, "\n%s in JSON\n", termtext.Plural(len(a.Roots)-i, "more local root"))
-			break
+	termtext.Prose(&b, "leaks", 9, cmp.Or(a.LeaksLack, "leaks?format=text has leaked goroutines; it costs one garbage collection"))
+	writeRoots(&b, a.Roots, func(r *Root) string {
+		text := "  " + termtext.Plural(r.Goroutines, "goroutine")
+		if r.AgeNs > 0 {
+			text += "  " + nanoseconds(r.AgeNs)
 		}
-		fmt.Fprintf(&b, "\n%s  %s", termtext.OneLine(root.title()), termtext.Plural(root.Goroutines, "goroutine"))
-		if root.AgeNs > 0 {
-			fmt.Fprintf(&b, "  %s", termtext.Value(root.AgeNs, "nanoseconds"))
-		}
-		fmt.Fprintf(&b, "  %s\n", termtext.OneLine(root.Query))
-		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
-			fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
-			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
-				fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
-			}
-		}
-		if more := len(root.Stacks) - textStacks; more > 0 {
-			fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
-		}
-	}
+		return text
+	})
 	if a.RootsOmitted > 0 {
 		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.RootsOmitted, "more local root"))
 	}
 	return b.String()
+}
+
+// writeRoots writes roots with their stacks. about describes one.
+func writeRoots(b *strings.Builder, roots []Root, about func(*Root) string) {
+	for i := range roots {
+		if i > 0 && strings.Count(b.String(), "\n") > textLast {
+			fmt.Fprintf(b, "\n%d more in JSON\n", len(roots)-i)
+			return
+		}
+		root := &roots[i]
+		fmt.Fprintf(b, "\n%s%s  %s\n", termtext.OneLine(root.title()), about(root), termtext.OneLine(root.Query))
+		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
+			fmt.Fprintf(b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
+				fmt.Fprintf(b, "    %s\n", termtext.OneLine(f))
+			}
+		}
+		if more := len(root.Stacks) - textStacks; more > 0 {
+			fmt.Fprintf(b, "  and %s\n", termtext.Plural(more, "more stack"))
+		}
+	}
 }
 
 // title returns the name, or the id without one.
@@ -119,4 +137,103 @@ func (r *Root) title() string {
 		return r.ProfileID
 	}
 	return r.Name
+}
+
+// Leaks is the leaked goroutines of the process by the name of their span, the most first.
+type Leaks struct {
+	Names []Root `json:"names"`
+	// NamesOmitted is the number of further names.
+	NamesOmitted int    `json:"namesOmitted,omitempty"`
+	Note         string `json:"note"`
+}
+
+// leakProfile is the profile of the Go runtime that has leaked goroutines.
+const leakProfile = "goroutineleak"
+
+const (
+	leaksNeed = "Leaked goroutines are found in a program built with Go 1.27, or with Go 1.26 and GOEXPERIMENT=goroutineleakprofile."
+	leaksNote = "A leaked goroutine waits for a channel or lock that no running code can reach. Go misses those that a global variable or a timer can reach."
+)
+
+// leaksLack returns what the program needs to find leaks, "" for nothing.
+func leaksLack() string {
+	if pprof.Lookup(leakProfile) == nil {
+		return leaksNeed
+	}
+	return ""
+}
+
+// Leaks answers the leaked goroutines of this process. It costs a garbage collection. here is set
+// if the spans are of this process.
+func (r *Reader) Leaks(here bool) (*Leaks, error) {
+	if !here {
+		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
+	}
+	if lack := leaksLack(); lack != "" {
+		return nil, BadRequestf("%s", lack)
+	}
+	var b bytes.Buffer
+	if err := pprof.Lookup(leakProfile).WriteTo(&b, 0); err != nil {
+		return nil, fmt.Errorf("leaked goroutines: %w", err)
+	}
+	p, err := profile.ParseData(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("leaked goroutines: %w", err)
+	}
+	decode.Label(p)
+	a := &Leaks{Names: leaked(p, flameql.Query{Type: r.cpuType()}), Note: r.notes(leaksNote)}
+	if more := len(a.Names) - maxRoots; more > 0 {
+		a.Names, a.NamesOmitted = a.Names[:maxRoots], more
+	}
+	return answered(r, a)
+}
+
+// leaked returns the goroutines of a profile by span_name. q selects the samples of all names.
+func leaked(p *profile.Profile, q flameql.Query) []Root {
+	names := map[string]map[string]int{} // goroutines by name and by stack
+	for _, s := range p.Sample {
+		name := strings.Join(s.Label[labelkey.SpanName], "")
+		var stack Stack
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if line.Function != nil {
+					stack.Add(line.Function.Name, line.Function.Filename, int(line.Line))
+				}
+			}
+		}
+		if names[name] == nil {
+			names[name] = map[string]int{}
+		}
+		names[name][strings.Join(stack.Frames, "\n")] += int(s.Value[0])
+	}
+	list := []Root{}
+	for name, stacks := range names {
+		root := Root{Name: cmp.Or(name, "(no span)"), Query: q.WithEqual(labelkey.SpanName, name).String()}
+		for frames, n := range stacks {
+			root.Goroutines += n
+			root.Stacks = append(root.Stacks, Stack{Goroutines: n, Frames: strings.Split(frames, "\n")})
+		}
+		slices.SortFunc(root.Stacks, func(a, b Stack) int {
+			return cmp.Or(cmp.Compare(b.Goroutines, a.Goroutines), slices.Compare(a.Frames, b.Frames))
+		})
+		list = append(list, root)
+	}
+	slices.SortFunc(list, func(a, b Root) int {
+		return cmp.Or(cmp.Compare(b.Goroutines, a.Goroutines), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// Text returns the leaks for a terminal.
+func (a *Leaks) Text() string {
+	var b strings.Builder
+	if len(a.Names) == 0 {
+		b.WriteString("no leaked goroutine was found\n")
+	}
+	termtext.Prose(&b, "note", 9, a.Note)
+	writeRoots(&b, a.Names, func(r *Root) string { return " leaked " + termtext.Plural(r.Goroutines, "goroutine") })
+	if a.NamesOmitted > 0 {
+		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.NamesOmitted, "more name"))
+	}
+	return b.String()
 }

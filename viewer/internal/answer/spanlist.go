@@ -37,9 +37,6 @@ type SpanList struct {
 	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
 	// GroupsOmittedCPU is the CPU time of the names left out.
 	GroupsOmittedCPU time.Duration `json:"groupsOmittedCpuNs,omitempty"`
-	// Unnamed is the number of spans without a name. They are in no group, for no
-	// query by name selects them alone.
-	Unnamed int `json:"unnamed,omitempty"`
 	// AttributeKeys are the keys of attributes of the newest 1,000 spans, the most frequent
 	// first. By sums the spans by the key that the request names.
 	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
@@ -101,8 +98,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 			list.Service = t.Service
 		}
 		switch {
-		case t.Name == "":
-			list.Unnamed += t.Spans
+		case t.Name == "": // no query by name selects them
 		case len(named) == MaxGroups:
 			list.GroupsOmitted++
 			list.GroupsOmittedCPU += t.CPU
@@ -117,7 +113,7 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	}
 	nameKinds(list.Spans, spans)
 	if len(spans) == 0 {
-		list.Empty = r.emptyList()
+		list.Empty = r.emptyList(q)
 	}
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]

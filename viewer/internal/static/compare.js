@@ -24,7 +24,6 @@ export function compareView(data, page) {
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
       another(both ? 'One graph' : 'Two graphs', (p) => link(both ? 'comparison-diff' : 'comparison', p)),
-      another('Swap sides', (p) => link(page, swapped(p))),
       downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[left, right].map((a, i) => a.empty && h('p', { class: 'note' }, sentence(`${names[i]} is empty: ${a.empty}`))),
@@ -72,9 +71,6 @@ function pinned(params, left, right) {
   }
   return p;
 }
-
-// swapped is the address the other way round. A search and a zoom stay where they are.
-export const swapped = (params) => new URLSearchParams([...params].map(([key, v]) => [key.replace(/^(left|right)(?=Query|From|Until)/, (side) => (side === 'left' ? 'right' : 'left')), v]));
 
 // sideNames names the sides, with their times if they have one name. A name stays as written.
 export function sideNames({ left, right, leftName, rightName }) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { get, isFrozen, link, pageParams, remember, rememberTyped } from './api.js';
-import { bar, button, copyButton, h, swatch } from './dom.js';
+import { bar, button, h, swatch } from './dom.js';
 import { Flame } from './flame.js';
 import { TYPES, count, mark, packageColour, percent, sentence, shortName, typeColour, value } from './format.js';
 
@@ -108,17 +108,6 @@ function text(f, line) {
       place.textContent = sentence(err.message);
     }
   } }, h('summary', null, 'text'), place);
-}
-
-// executablesView lists the programs and libraries with the code.
-export function executablesView(data) {
-  return h('section', { class: 'card executables' }, h('table', null,
-    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Executable'), h('th', { scope: 'col' }, 'Build id'),
-      h('th', { scope: 'col', class: 'num', title: 'Its own code' }, 'Self'), h('td', { class: 'share' }), h('th', { scope: 'col', class: 'num', title: 'Its own code and its callees' }, 'Total'), h('td', { class: 'share' }))),
-    h('tbody', null, data.executables.map((x) => h('tr', null,
-      h('td', { class: 'fn' }, x.file || h('i', null, 'unknown')),
-      h('td', { class: 'code build' }, x.buildId || '\u2013', x.buildId && copyButton('Copy', () => x.buildId, { class: 'tiny', 'aria-label': 'Copy build id' })),
-      ...[x.self, x.total].flatMap((v) => cells(v, data)))))));
 }
 
 const SHOWN = 8; // packages in the legend

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { CONDITIONS, comparison, given, go, link, pageParams, range, remember } from './api.js';
+import { CONDITIONS, given, go, link, pageParams, range, remember } from './api.js';
 import { bar, button, h, refill, showNote } from './dom.js';
 import { clock, count, duration } from './format.js';
 
@@ -26,11 +26,9 @@ export function names() {
     const groups = data.groups.filter((g) => g.name.toLowerCase().includes(wanted));
     more.hidden = groups.length <= room;
     more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
-    element.hidden = groups.length === 0 && !data.unnamed;
-    const notes = [...(data.groupsOmitted ? [`and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`] : []),
-      ...(data.unnamed ? [`${count(data.unnamed, 'unnamed span')} ${data.unnamed === 1 ? 'is' : 'are'} in no group: what has no name cannot be asked for by name.`] : [])];
+    element.hidden = groups.length === 0;
     refill(list, [...groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)),
-      ...notes.map((text, i) => h('li', { class: 'muted', 'data-key': `note ${i}` }, text))]);
+      data.groupsOmitted > 0 && h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`)].filter(Boolean));
   }
   return { element, update };
 }
@@ -54,7 +52,6 @@ const SHOWN = 8; // values of an attribute
 
 // byAttribute sums spans by the values of one attribute; choose is called with another key.
 export function byAttribute(choose) {
-  let left = null; // the value to compare with
   let data = null;
   const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
   const list = h('ul', { class: 'names' });
@@ -79,20 +76,13 @@ export function byAttribute(choose) {
       ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : [])]);
   }
 
-  function pick(v) {
-    if (left && left.query !== v.query) location.href = comparison(left.query, {}, v.query, {});
-    left = left ? null : v;
-    render();
-  }
-
   const row = (v, most) => h('li', { 'data-key': v.value },
     h('a', { class: 'name', href: link('', { query: v.query }), title: v.value }, v.value),
     bar(v.cpuNs / most, 'cpu'),
     h('span', { class: 'muted' },
       h('a', { href: link('', { attribute: `${data.by.key}=${v.value}`, order: 'slowest' }) }, count(v.spans, 'span')),
       v.errors > 0 && [', ', h('span', { class: 'err' }, count(v.errors, 'error'))],
-      ` \u00b7 ${duration(v.cpuNs)} CPU${v.spans ? ` \u00b7 max ${duration(v.maxWallNs)} ` : ' '}`,
-      button('Compare', () => pick(v), { class: 'tiny', 'aria-label': `Compare ${v.value}`, 'aria-pressed': String(left?.query === v.query), title: 'Compare two values: choose one, then the other' })));
+      ` \u00b7 ${duration(v.cpuNs)} CPU${v.spans ? ` \u00b7 max ${duration(v.maxWallNs)}` : ''}`));
 
   return {
     element,

@@ -5,7 +5,7 @@ import { comparison, fixed, get, go, here, isFrozen, link, pageParams, range, ti
 import { copyButton, copyLink, follow, h, linkButton, morph } from './dom.js';
 import { Flame } from './flame.js';
 import { capital, count, duration, isHeap, percent, sentence, time, wall } from './format.js';
-import { callersView, colourLegend, executablesView, functionsView } from './functions.js';
+import { callersView, colourLegend, functionsView } from './functions.js';
 import { Graph } from './graph.js';
 import { detailsView, heading } from './span.js';
 import { arrival, flushButton } from './status.js';
@@ -14,7 +14,7 @@ import { exactView, traceList } from './trace.js';
 
 const hasExact = (data) => Boolean(data.span?.exactTimes);
 const exactPanel = (data) => h('section', { class: 'card' }, exactView(data));
-const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['executables', 'Executables'], ['trace', 'Trace'], ['details', 'Details'], ['time', 'Time']];
+const VIEWS = [['flame', 'Flame graph'], ['functions', 'Functions'], ['callers', h('span', null, 'Callers', h('span', { class: 'rest' }, ' and callees'))], ['trace', 'Trace'], ['details', 'Details'], ['time', 'Time']];
 
 // profileView shows what a query selects. update returns false if a later answer needs another view.
 export function profileView(data, refresh) {
@@ -130,9 +130,9 @@ function panel(data) {
     show();
   };
   const pick = (name) => choose('callers', name);
-  const follows = (made, renew = (element, fresh) => morph(element, h('div', null, fresh))) => {
+  const follows = (made) => {
     const element = h('div', null, made(data));
-    return { elements: [element], live: true, update: () => renew(element, made(data)) };
+    return { elements: [element], live: true, update: () => morph(element, h('div', null, made(data))) };
   };
   const content = (view, name) => {
     switch (view) {
@@ -143,8 +143,6 @@ function panel(data) {
       // A reader of one function must not be interrupted.
       case 'callers': return { elements: callersView(data, graph, name, pick), update() {} };
       case 'time': return { elements: [exactPanel(data)], update() {} };
-      // Its buttons copy the build id of their own row.
-      case 'executables': return follows(executablesView, (element, fresh) => element.replaceChildren(fresh));
       case 'trace': return follows(traceList);
       case 'details': return follows(detailsView);
     }

@@ -167,20 +167,11 @@ export function spansView(reload) {
   };
 }
 
-// whyEmpty is why a list has no span.
-export function whyEmpty(data, conditions) {
-  if (conditions) {
-    return [h('h2', null, 'No span meets these conditions'), h('p', null, !data.fixed && ['The store holds ', count(data.stats.spans, 'ended span'), '. '], h('a', { href: link('') }, 'Show them without conditions.'))];
-  }
-  if (data.fixed) return [h('h2', null, 'No span is listed here'), h('p', null, 'Enter the id of a span above, or choose a profile of a whole service.')];
-  if (data.status?.host && data.status.running) {
-    return [h('h2', null, 'No span has been seen yet'),
-      h('p', null, 'Spans show up here once the agent has sent samples with their labels. This page polls every two seconds.'),
-      h('p', { class: 'muted' }, 'If this stays empty: do the programs label their spans, as package spanprof does, and does the agent read labels (-t all,labels)?')];
-  }
-  // The server has the reason.
-  return [h('h2', null, 'No span is listed'), h('p', null, sentence(data.empty)), h('p', { class: 'muted' }, 'This page polls every two seconds.')];
-}
+// whyEmpty is why a list has no span. The server has the reason.
+const whyEmpty = (data, conditions) => [
+  h('h2', null, conditions ? 'No span meets these conditions' : 'No span is listed'),
+  h('p', null, sentence(data.empty), conditions && [' ', h('a', { href: link('') }, 'Show spans without conditions.')]),
+  !data.fixed && h('p', { class: 'muted' }, 'This page polls every two seconds.')];
 
 // understood returns {href} for a page, {list} for conditions, or null for a part of names. A line
 // of a log may have ids.

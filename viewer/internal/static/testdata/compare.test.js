@@ -6,7 +6,7 @@ import test from 'node:test';
 import { graphOf, install } from './dom.js';
 
 install();
-const { compareView, differences, measures, sideNames, swapped } = await import('../compare.js');
+const { compareView, differences, measures, sideNames } = await import('../compare.js');
 
 const left = { unit: 'nanoseconds', total: 600e6, ofSpans: 3, samples: 60, windows: 1, from: '2026-11-01T12:00:00Z', until: '2026-11-01T12:00:10Z' };
 const right = { unit: 'nanoseconds', total: 100e6, ofSpans: 1, samples: 10, span: { start: '2026-11-01T12:00:01.25Z' } };
@@ -33,10 +33,6 @@ test('sides are called what they are', () => {
   assert.deepEqual(sideNames({ left: { ...left, title: 'shop version v1' }, right, leftName: 'shop version v1', rightName: 'this span' }), ['shop version v1', 'This span at 12:00:01.250']);
   const later = { ...left, from: '2026-11-01T13:00:00Z', until: '2026-11-01T13:00:10Z' };
   assert.deepEqual(sideNames({ left, right: later, leftName: 'GET /', rightName: 'GET /' }), ['GET /, 2026-11-01 12:00:00 \u2013 2026-11-01 12:00:10', 'GET /, 2026-11-01 13:00:00 \u2013 2026-11-01 13:00:10']);
-});
-
-test('the sides are swapped with their times', () => {
-  assert.equal(`${swapped(new URLSearchParams('leftQuery=a&rightQuery=b&leftFrom=1&zoom=z&per=span'))}`, 'rightQuery=a&leftQuery=b&rightFrom=1&zoom=z&per=span');
 });
 
 test('each graph has the frames of its side, its search and its zoom', () => {

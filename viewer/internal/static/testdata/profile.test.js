@@ -25,7 +25,7 @@ const { profileView } = await import('../profile.js');
 
 const kind = (type) => ({ type, label: type, measure: type, query: `.${type}`, samples: 10 });
 const span = { profileId: 'a', name: 'GET /', start: '2026-11-01T12:00:00Z', durationNs: 1e9, cpuSamples: 1, cpuNs: 1e7, wallNs: 0, wallSamples: 0, running: true, service: 'shop' };
-const data = (samples, more) => ({ title: 'GET /', query: '.cpu', sampleType: 'cpu', measure: 'CPU time', unit: 'nanoseconds', total: samples * 1e7, samples, windows: 1, from: span.start, until: span.start, kinds: [kind('cpu'), kind('wall')], executables: [], flame: graphOf('0 total 0 10', '1 main.work 10 10'), span, ...more });
+const data = (samples, more) => ({ title: 'GET /', query: '.cpu', sampleType: 'cpu', measure: 'CPU time', unit: 'nanoseconds', total: samples * 1e7, samples, windows: 1, from: span.start, until: span.start, kinds: [kind('cpu'), kind('wall')], flame: graphOf('0 total 0 10', '1 main.work 10 10'), span, ...more });
 
 // all are an element and those in it.
 const all = (element) => [element, ...element.children.flatMap(all)];

@@ -6,7 +6,7 @@ import test from 'node:test';
 import { install } from './dom.js';
 
 install();
-const { listed, understood, whyEmpty } = await import('../spans.js');
+const { listed, understood } = await import('../spans.js');
 const { differing, restRow, spanRow, unfolding } = await import('../span.js');
 const { h } = await import('../dom.js');
 
@@ -24,15 +24,6 @@ test('a row has the attributes in which it differs', () => {
   const span = (profileId, name, attributes, more) => ({ profileId, name, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })), ...more });
   const of = differing([span('a', 'GET', { status: '200', q: 'x' }), span('b', 'GET', { status: '200', q: 'y', error: 'e' }), span('c', 'GET', { q: 'z' }, { running: true }), span('d', 'POST', { status: '200' })]);
   assert.deepEqual(['a', 'b', 'c', 'd'].map((id) => of.get(id).map((a) => `${a.key}=${a.value}`).join()), ['q=x', 'q=y,error=e', 'q=z', 'status=200']);
-});
-
-test('an empty list has the reason of the server', () => {
-  const data = { status: { running: true }, stats: { spansEnded: 120, spans: 0 }, empty: '120 spans ended, and WithSampling keeps none' };
-  const text = (conditions, more) => h('div', null, whyEmpty({ ...data, ...more }, conditions)).textContent;
-  assert.match(text(false), /120 spans ended, and WithSampling keeps none\./);
-  assert.match(text(false, { status: { host: true, running: true } }), /does the agent read labels/);
-  assert.match(text(false, { status: { host: true, running: false } }), /WithSampling/);
-  assert.match(text(true, { stats: { spans: 3 } }), /holds 3 ended spans/);
 });
 
 test('the graph of a list has its traces, or its spans with samples', () => {
