@@ -56,10 +56,10 @@ type record struct {
 
 // Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
 // spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
-// A cost that grows beyond the noise, and by more than 5 %, is measured again, because other
-// work on the machine slows all rounds of a run. It is an error of the test if it has grown in
-// both runs. In 99 % of runs without a difference the noise is larger. All other results are
-// logged, also a cost that cannot be compared.
+// A cost has grown if the growth is beyond the noise and more than 5 %. In 99 % of runs without
+// a difference the noise is larger. Other work on the machine may slow a whole run. So a growth
+// is measured again, and is an error of the test if the second run has it too. All other
+// results are logged, also a cost that cannot be compared.
 //
 // Bytes and waits for locks need [spanprof.Handler] or [spanprof.Do] around the work. A cost
 // without samples in a round is not compared. CPU is compared only with a file of the same

@@ -64,7 +64,7 @@ func (r *request) burn(d time.Duration) {
 	r.used.Add(int64(threadCPU() - begin))
 }
 
-// The seconds of each series are those of the threads' clocks, within the error of sampling.
+// The seconds of each series equal the time by the threads' clocks, within the error of sampling.
 // With -v it prints them. A series of 1,600 samples is within 5 %.
 func TestThreadClocks(t *testing.T) {
 	m, sums := newMeter(t, "tenant")
