@@ -58,7 +58,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 //
 // These have no label: goroutines that h starts, stacks of more than about 120 Go frames, and
 // requests without a labelled span. Names beyond the first 255 of the process are "other". A
-// call takes about 30 ns and allocates nothing.
+// call takes about 25 ns and allocates nothing.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _ := pprof.Label(r.Context(), LabelSpanName)

@@ -15,5 +15,6 @@
 //
 //	GET /checkout: +31 % CPU (noise ±6 %)
 //
-// Delete the file to accept a new cost. Commit it if all runs are on machines of one kind.
+// A growth counts if a second run has it too. Delete the file to accept a new cost. Commit it if
+// all runs are on machines of one kind.
 package spanproftest

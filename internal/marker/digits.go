@@ -3,175 +3,177 @@
 
 package marker
 
-// Each function is a digit of a name's number. The calls are static, so that a call does not
-// escape to the heap. noinline keeps each function a frame of its own.
+import "context"
 
-func high(n uint8, c *call) {
+// Each function is a digit of a name's number. The calls are static, so that f does not escape
+// to the heap. noinline keeps each function a frame of its own.
+
+func high(ctx context.Context, n uint8, f func(context.Context)) {
 	switch n / base {
 	case 0:
-		h0(n%base, c)
+		h0(ctx, n%base, f)
 	case 1:
-		h1(n%base, c)
+		h1(ctx, n%base, f)
 	case 2:
-		h2(n%base, c)
+		h2(ctx, n%base, f)
 	case 3:
-		h3(n%base, c)
+		h3(ctx, n%base, f)
 	case 4:
-		h4(n%base, c)
+		h4(ctx, n%base, f)
 	case 5:
-		h5(n%base, c)
+		h5(ctx, n%base, f)
 	case 6:
-		h6(n%base, c)
+		h6(ctx, n%base, f)
 	case 7:
-		h7(n%base, c)
+		h7(ctx, n%base, f)
 	case 8:
-		h8(n%base, c)
+		h8(ctx, n%base, f)
 	case 9:
-		h9(n%base, c)
+		h9(ctx, n%base, f)
 	case 10:
-		h10(n%base, c)
+		h10(ctx, n%base, f)
 	case 11:
-		h11(n%base, c)
+		h11(ctx, n%base, f)
 	case 12:
-		h12(n%base, c)
+		h12(ctx, n%base, f)
 	case 13:
-		h13(n%base, c)
+		h13(ctx, n%base, f)
 	case 14:
-		h14(n%base, c)
+		h14(ctx, n%base, f)
 	case 15:
-		h15(n%base, c)
+		h15(ctx, n%base, f)
 	}
 }
 
-func low(n uint8, c *call) {
+func low(ctx context.Context, n uint8, f func(context.Context)) {
 	switch n {
 	case 0:
-		l0(c)
+		l0(ctx, f)
 	case 1:
-		l1(c)
+		l1(ctx, f)
 	case 2:
-		l2(c)
+		l2(ctx, f)
 	case 3:
-		l3(c)
+		l3(ctx, f)
 	case 4:
-		l4(c)
+		l4(ctx, f)
 	case 5:
-		l5(c)
+		l5(ctx, f)
 	case 6:
-		l6(c)
+		l6(ctx, f)
 	case 7:
-		l7(c)
+		l7(ctx, f)
 	case 8:
-		l8(c)
+		l8(ctx, f)
 	case 9:
-		l9(c)
+		l9(ctx, f)
 	case 10:
-		l10(c)
+		l10(ctx, f)
 	case 11:
-		l11(c)
+		l11(ctx, f)
 	case 12:
-		l12(c)
+		l12(ctx, f)
 	case 13:
-		l13(c)
+		l13(ctx, f)
 	case 14:
-		l14(c)
+		l14(ctx, f)
 	case 15:
-		l15(c)
+		l15(ctx, f)
 	}
 }
 
 //go:noinline
-func h0(n uint8, c *call) { low(n, c) }
+func h0(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h1(n uint8, c *call) { low(n, c) }
+func h1(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h2(n uint8, c *call) { low(n, c) }
+func h2(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h3(n uint8, c *call) { low(n, c) }
+func h3(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h4(n uint8, c *call) { low(n, c) }
+func h4(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h5(n uint8, c *call) { low(n, c) }
+func h5(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h6(n uint8, c *call) { low(n, c) }
+func h6(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h7(n uint8, c *call) { low(n, c) }
+func h7(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h8(n uint8, c *call) { low(n, c) }
+func h8(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h9(n uint8, c *call) { low(n, c) }
+func h9(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h10(n uint8, c *call) { low(n, c) }
+func h10(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h11(n uint8, c *call) { low(n, c) }
+func h11(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h12(n uint8, c *call) { low(n, c) }
+func h12(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h13(n uint8, c *call) { low(n, c) }
+func h13(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h14(n uint8, c *call) { low(n, c) }
+func h14(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func h15(n uint8, c *call) { low(n, c) }
+func h15(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func l0(c *call) { c.run() }
+func l0(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l1(c *call) { c.run() }
+func l1(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l2(c *call) { c.run() }
+func l2(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l3(c *call) { c.run() }
+func l3(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l4(c *call) { c.run() }
+func l4(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l5(c *call) { c.run() }
+func l5(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l6(c *call) { c.run() }
+func l6(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l7(c *call) { c.run() }
+func l7(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l8(c *call) { c.run() }
+func l8(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l9(c *call) { c.run() }
+func l9(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l10(c *call) { c.run() }
+func l10(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l11(c *call) { c.run() }
+func l11(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l12(c *call) { c.run() }
+func l12(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l13(c *call) { c.run() }
+func l13(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l14(c *call) { c.run() }
+func l14(ctx context.Context, f func(context.Context)) { f(ctx) }
 
 //go:noinline
-func l15(c *call) { c.run() }
+func l15(ctx context.Context, f func(context.Context)) { f(ctx) }

@@ -11,6 +11,7 @@ package marker
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,50 +29,48 @@ const (
 // Other is the name of all names beyond the first ones, as in the limit of span names.
 const Other = "other"
 
+// table has the names by number and the numbers by name. It never changes.
+type table struct {
+	names   []string
+	numbers map[string]uint8
+}
+
 var (
-	numbers sync.Map // of string to uint8
+	current atomic.Pointer[table] // nil before the first Do
 	adding  sync.Mutex
-	names   atomic.Pointer[[]string] // by number; nil before the first Do
 )
 
 // number returns the number of a name.
 func number(name string) uint8 {
-	if n, ok := numbers.Load(name); ok {
-		return n.(uint8)
+	if t := current.Load(); t != nil {
+		if n, ok := t.numbers[name]; ok {
+			return n
+		}
+		if len(t.names) == others {
+			return others
+		}
 	}
-	if len(Names()) == others {
-		return others
-	}
+	return add(name)
+}
+
+// add numbers a new name.
+func add(name string) uint8 {
 	adding.Lock()
 	defer adding.Unlock()
-	list := Names()
-	if n, ok := numbers.Load(name); ok {
-		return n.(uint8)
+	t := table{numbers: map[string]uint8{}}
+	if before := current.Load(); before != nil {
+		t = table{slices.Clip(before.names), maps.Clone(before.numbers)}
 	}
-	if len(list) == others {
+	if n, ok := t.numbers[name]; ok {
+		return n
+	}
+	if len(t.names) == others {
 		return others
 	}
-	list = append(slices.Clip(list), name)
-	names.Store(&list)
-	numbers.Store(name, uint8(len(list)-1))
-	return uint8(len(list) - 1)
-}
-
-// call is the work of a span: f or handler.
-type call struct {
-	ctx     context.Context
-	f       func(context.Context)
-	handler http.Handler
-	w       http.ResponseWriter
-	r       *http.Request
-}
-
-func (c *call) run() {
-	if c.f != nil {
-		c.f(c.ctx)
-		return
-	}
-	c.handler.ServeHTTP(c.w, c.r)
+	n := uint8(len(t.names))
+	t.names, t.numbers[name] = append(t.names, name), n
+	current.Store(&t)
+	return n
 }
 
 // Do calls f with ctx under the marker of a span's name; "" has none. It allocates nothing
@@ -81,8 +80,7 @@ func Do(ctx context.Context, name string, f func(context.Context)) {
 		f(ctx)
 		return
 	}
-	c := call{ctx: ctx, f: f}
-	high(number(name), &c)
+	high(ctx, number(name), f)
 }
 
 // Serve calls h under the marker of a span's name, like Do.
@@ -91,14 +89,13 @@ func Serve(name string, h http.Handler, w http.ResponseWriter, r *http.Request) 
 		h.ServeHTTP(w, r)
 		return
 	}
-	c := call{handler: h, w: w, r: r}
-	high(number(name), &c)
+	high(r.Context(), number(name), func(context.Context) { h.ServeHTTP(w, r) })
 }
 
 // Names returns the names by number, nil before the first Do. All other numbers are [Other].
 func Names() []string {
-	if known := names.Load(); known != nil {
-		return *known
+	if t := current.Load(); t != nil {
+		return t.names
 	}
 	return nil
 }
