@@ -60,6 +60,29 @@ func TestNamesInDocuments(t *testing.T) {
 	}
 }
 
+// README's quick start is the code of examples/http, comments left out.
+func TestQuickStart(t *testing.T) {
+	code := func(text string) string {
+		text = regexp.MustCompile(`(?m)\s*//.*$`).ReplaceAllString(text, "")
+		return regexp.MustCompile(`(?m)^\s+`).ReplaceAllString(text, "")
+	}
+	var snippet, program string
+	eachDocument(t, func(path, text string) {
+		if path == "README.md" {
+			_, text, _ = strings.Cut(text, "```go\n")
+			snippet, _, _ = strings.Cut(text, "```")
+		}
+	})
+	text, err := os.ReadFile("examples/http/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippet, program = code(snippet), code(string(text))
+	if n := strings.Count(snippet, "\n"); n < 5 || n > 20 || !strings.Contains(program, snippet) {
+		t.Errorf("examples/http/main.go does not have these %d lines:\n%s", n, snippet)
+	}
+}
+
 // Each link of a document to a file, and to a heading in it, leads somewhere.
 func TestDocuments(t *testing.T) {
 	checked := 0

@@ -33,10 +33,10 @@ func samplesOf(p *program, query string) {
 func TestHTTP(t *testing.T) {
 	p := start(t, "http")
 	for range 5 {
-		get(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/hash", 200)
+		get(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/report", 200)
 	}
-	samplesOf(p, `.cpu{span_name="GET /hash"}`)
-	samplesOf(p, `.alloc_space{span_name="GET /hash"}`)
+	samplesOf(p, `.cpu{span_name="GET /report"}`)
+	samplesOf(p, `.alloc_space{span_name="GET /report"}`)
 	p.stop()
 }
 
