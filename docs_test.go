@@ -83,6 +83,43 @@ func TestQuickStart(t *testing.T) {
 	}
 }
 
+// Each example has a row in the README of examples, a test and at most 80 lines; the quickstart 160.
+func TestExamples(t *testing.T) {
+	read := func(patterns ...string) (all string) {
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += string(text)
+			}
+		}
+		return all
+	}
+	rows, tests := read("examples/README.md"), read("examples/*_test.go", "internal/integration/*_test.go")
+	programs, err := filepath.Glob("examples/*/*.go")
+	if err != nil || len(programs) < 17 {
+		t.Fatalf("%d programs, %v", len(programs), err)
+	}
+	for _, program := range programs {
+		name := filepath.Base(filepath.Dir(program))
+		if !strings.Contains(rows, "| ["+name+"](") {
+			t.Errorf("examples/README.md has no row for %s", name)
+		}
+		if !strings.Contains(tests, `"`+name+`"`) && !strings.Contains(tests, `"./`+name+`"`) {
+			t.Errorf("no test runs %s", name)
+		}
+		if n := strings.Count(read(program), "\n"); n > 80 && (name != "quickstart" || n > 160) {
+			t.Errorf("%s has %d lines", program, n)
+		}
+	}
+}
+
 // Each link of a document to a file, and to a heading in it, leads somewhere.
 func TestDocuments(t *testing.T) {
 	checked := 0

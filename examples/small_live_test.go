@@ -77,6 +77,23 @@ func TestCLI(t *testing.T) {
 	}
 }
 
+// Twice the items fail the test of the endpoint.
+func TestCosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "costs.json")
+	run := func(items string) string {
+		cmd := exec.CommandContext(livetest.Context(t, livetest.Most), "go", "test", "-count=1", "-v", "./test")
+		cmd.Env = append(os.Environ(), "COSTS="+file, "ITEMS="+items)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := run("100"); !strings.Contains(out, "--- PASS: TestCost") || !strings.Contains(out, "wrote "+file) {
+		t.Errorf("got %s, want a new file", out)
+	}
+	if out := run("200"); !strings.Contains(out, "--- FAIL: TestCost") || !strings.Contains(out, "GET /checkout: +") {
+		t.Errorf("got %s, want a failure", out)
+	}
+}
+
 // Without an agent the program and the page report that, and what to do.
 func TestEbpf(t *testing.T) {
 	p := start(t, "ebpf", "-patience", "100ms")
