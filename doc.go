@@ -6,7 +6,7 @@
 // labels, what runs under a span. CPU and goroutine profiles then carry the ids
 // of spans in every profiler.
 //
-//	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)))
+//	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(spanExporter)))
 //	otel.SetTracerProvider(tp)
 //
 // This package sets labels and attributes and does no more. To take profiles:

@@ -60,6 +60,66 @@ func TestNamesInDocuments(t *testing.T) {
 	}
 }
 
+// README's quick start is the code of examples/http, comments left out.
+func TestQuickStart(t *testing.T) {
+	code := func(text string) string {
+		text = regexp.MustCompile(`(?m)\s*//.*$`).ReplaceAllString(text, "")
+		return regexp.MustCompile(`(?m)^\s+`).ReplaceAllString(text, "")
+	}
+	var snippet, program string
+	eachDocument(t, func(path, text string) {
+		if path == "README.md" {
+			_, text, _ = strings.Cut(text, "```go\n")
+			snippet, _, _ = strings.Cut(text, "```")
+		}
+	})
+	text, err := os.ReadFile("examples/http/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippet, program = code(snippet), code(string(text))
+	if n := strings.Count(snippet, "\n"); n < 5 || n > 20 || !strings.Contains(program, snippet) {
+		t.Errorf("examples/http/main.go does not have these %d lines:\n%s", n, snippet)
+	}
+}
+
+// Each example has a row in the README of examples, a test and at most 80 lines; the quickstart 160.
+func TestExamples(t *testing.T) {
+	read := func(patterns ...string) (all string) {
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += string(text)
+			}
+		}
+		return all
+	}
+	rows, tests := read("examples/README.md"), read("examples/*_test.go", "internal/integration/*_test.go")
+	programs, err := filepath.Glob("examples/*/*.go")
+	if err != nil || len(programs) < 17 {
+		t.Fatalf("%d programs, %v", len(programs), err)
+	}
+	for _, program := range programs {
+		name := filepath.Base(filepath.Dir(program))
+		if !strings.Contains(rows, "| ["+name+"](") {
+			t.Errorf("examples/README.md has no row for %s", name)
+		}
+		if !strings.Contains(tests, `"`+name+`"`) && !strings.Contains(tests, `"./`+name+`"`) {
+			t.Errorf("no test runs %s", name)
+		}
+		if n := strings.Count(read(program), "\n"); n > 80 && (name != "quickstart" || n > 160) {
+			t.Errorf("%s has %d lines", program, n)
+		}
+	}
+}
+
 // Each link of a document to a file, and to a heading in it, leads somewhere.
 func TestDocuments(t *testing.T) {
 	checked := 0

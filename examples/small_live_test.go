@@ -33,10 +33,10 @@ func samplesOf(p *program, query string) {
 func TestHTTP(t *testing.T) {
 	p := start(t, "http")
 	for range 5 {
-		get(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/hash", 200)
+		get(t, strings.TrimSuffix(p.page, "/debug/spanprof/")+"/report", 200)
 	}
-	samplesOf(p, `.cpu{span_name="GET /hash"}`)
-	samplesOf(p, `.alloc_space{span_name="GET /hash"}`)
+	samplesOf(p, `.cpu{span_name="GET /report"}`)
+	samplesOf(p, `.alloc_space{span_name="GET /report"}`)
 	p.stop()
 }
 
@@ -74,6 +74,23 @@ func TestCLI(t *testing.T) {
 		if !strings.Contains(string(report), text) {
 			t.Errorf("%q is not in the report of %d bytes", text, len(report))
 		}
+	}
+}
+
+// Twice the items fail the test of the endpoint.
+func TestCosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "costs.json")
+	run := func(items string) string {
+		cmd := exec.CommandContext(livetest.Context(t, livetest.Most), "go", "test", "-count=1", "-v", "./test")
+		cmd.Env = append(os.Environ(), "COSTS="+file, "ITEMS="+items)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := run("100"); !strings.Contains(out, "--- PASS: TestCost") || !strings.Contains(out, "wrote "+file) {
+		t.Errorf("got %s, want a new file", out)
+	}
+	if out := run("200"); !strings.Contains(out, "--- FAIL: TestCost") || !strings.Contains(out, "GET /checkout: +") {
+		t.Errorf("got %s, want a failure", out)
 	}
 }
 

@@ -19,9 +19,13 @@
 // examples/exacttimes has a program to try.
 //
 //	p, err := inprocess.Start(tp)
-//	...
+//	if err != nil {
+//		return err
+//	}
 //	r, err := exectrace.Start(tp, p.Store())
-//	...
+//	if err != nil {
+//		return err
+//	}
 //	defer r.Shutdown(ctx)
 //	p.AddCounters(r.Counters())
 //

@@ -6,14 +6,14 @@
 // on a page of its own.
 //
 //	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(
-//		sdktrace.WithBatcher(exporter), sdktrace.WithResource(res)))
+//		sdktrace.WithBatcher(spanExporter), sdktrace.WithResource(res)))
 //	otel.SetTracerProvider(tp)
 //
 //	p, err := inprocess.Start(tp)
 //	if err != nil {
 //		return err
 //	}
-//	defer p.Shutdown(context.WithoutCancel(ctx)) // takes the last samples in
+//	defer p.Shutdown(context.WithoutCancel(ctx)) // collects the last samples
 //	mux.Handle("/debug/spanprof/", p.Handler())
 //
 // A program without a server of its own needs one line for the page, which
@@ -27,9 +27,13 @@
 // The same profiles can go to a profile database, and scrapers can fetch them:
 //
 //	push, err := pyroscope.New("http://pyroscope:4040")
-//	...
+//	if err != nil {
+//		return err
+//	}
 //	p, err := inprocess.Start(tp, inprocess.WithExporter(push))
-//	...
+//	if err != nil {
+//		return err
+//	}
 //	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 //
 // # Self-check

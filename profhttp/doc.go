@@ -5,7 +5,9 @@
 // curl. It uses the paths of net/http/pprof, and shares the one CPU profiler of the process
 // with a [profiler.Profiler].
 //
-//	mux.Handle("/debug/pprof/", profhttp.Handler(p))
+//	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler())) // p is of inprocess.Start
+//
+// Then:
 //
 //	curl -o cpu.pprof 'http://localhost:6060/debug/pprof/profile?seconds=10'
 //	go tool pprof 'http://localhost:6060/debug/pprof/heap'

@@ -6,8 +6,9 @@
 //
 //	func TestCost(t *testing.T) {
 //		spanproftest.Guard(t, "testdata/cost.json", func(ctx context.Context, tp trace.TracerProvider) {
-//			h := otelhttp.NewHandler(spanprof.Handler(checkout), "GET /checkout", otelhttp.WithTracerProvider(tp))
-//			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/checkout", nil))
+//			mux := http.NewServeMux() // otelhttp names spans by the route
+//			mux.Handle("GET /checkout", otelhttp.NewHandler(spanprof.Handler(checkout), "", otelhttp.WithTracerProvider(tp)))
+//			mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/checkout", nil))
 //		})
 //	}
 //
@@ -17,4 +18,5 @@
 //
 // A growth counts if a second run has it too. Delete the file to accept a new cost. Commit it if
 // all runs are on machines of one kind.
+// Directory examples/test has a test to try.
 package spanproftest

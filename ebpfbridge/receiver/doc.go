@@ -5,7 +5,7 @@
 // exports them as profiles of [exporter.KindHost]: kernel, C and Go frames, each sample
 // with the labels of its span.
 //
-//	r, err := receiver.New(store, store.Lookup)
+//	r, err := receiver.New(s, s.Lookup) // s is the store
 //	if err != nil {
 //		return err
 //	}

@@ -1,10 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Http is the smallest HTTP service with a page: one provider, one handler for each route.
+// Http is the smallest HTTP service with a page: the quick start of README.md.
 //
 //	go run ./examples/http
-//	curl http://127.0.0.1:4040/hash
+//	curl http://127.0.0.1:4040/report
 //	curl -s 'http://127.0.0.1:4040/debug/spanprof/?format=text'
 package main
 
@@ -33,36 +33,36 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if err := run(ctx, *listen); err != nil {
+		log.Fatal("http: ", err)
+	}
+}
+
+func run(ctx context.Context, listen string) error {
+	mux := http.NewServeMux()
+	// A test compares these lines with README.md.
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
 	otel.SetTracerProvider(tp)
-	p := must(inprocess.Start(tp))
-
-	mux := http.NewServeMux()
+	p, err := inprocess.Start(tp)
+	if err != nil {
+		return err
+	}
+	defer p.Shutdown(context.Background()) //nolint:errcheck // the program ends
 	mux.Handle("/debug/spanprof/", p.Handler())
-	mux.Handle("GET /hash", traced("GET /hash", hash))
-	listener := must(net.Listen("tcp", *listen))
+	mux.Handle("GET /report", otelhttp.NewHandler(spanprof.Handler(report), "GET /report"))
+
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	fmt.Printf("Open http://%s/debug/spanprof/\n", listener.Addr())
 	<-ctx.Done()
-	_ = must(0, p.Shutdown(context.Background()))
-	_ = must(0, server.Shutdown(context.Background()))
+	return server.Shutdown(context.Background())
 }
 
-// traced starts a span with the route's name. Inside it, spanprof.Handler gives the name to the
-// allocations too.
-func traced(name string, h http.HandlerFunc) http.Handler {
-	return otelhttp.NewHandler(spanprof.Handler(h), name)
-}
-
-func hash(w http.ResponseWriter, _ *http.Request) {
+var report http.HandlerFunc = func(w http.ResponseWriter, _ *http.Request) {
 	sum := sha256.Sum256(make([]byte, 64<<20))
 	fmt.Fprintf(w, "%x\n", sum)
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		log.Fatal("http: ", err)
-	}
-	return value
 }

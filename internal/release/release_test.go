@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	modmodule "golang.org/x/mod/module"
 )
@@ -123,14 +122,9 @@ func main() { _, _ = otlpgrpc.New() }
 		dir := t.TempDir()
 		command(t, dir, append(environment, "GOBIN="+dir), "go", "install", root+"/examples/quickstart@"+testVersion)
 		program := filepath.Join(dir, "quickstart"+goEnv(t, "GOEXE"))
-		for duration := 5 * time.Second; ; duration *= 2 { // a busy machine serves few requests a second
-			out := command(t, dir, environment, program, "-listen", "127.0.0.1:0", "-duration", duration.String())
-			if regexp.MustCompile(`(?m)^[1-9]\d* spans ended, `).MatchString(out) {
-				return
-			}
-			if duration > time.Minute {
-				t.Fatalf("the quickstart says\n%s", out)
-			}
+		out := command(t, dir, environment, program, "-listen", "127.0.0.1:0", "-duration", "10s")
+		if !regexp.MustCompile(`(?m)^[1-9]\d* spans ended; `).MatchString(out) {
+			t.Errorf("the quickstart prints\n%s", out)
 		}
 	})
 }

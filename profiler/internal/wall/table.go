@@ -134,5 +134,16 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 		sample := b.Add(e.stack, b.Labels(make(map[string][]string, len(e.labels)), e.labels))
 		sample.Value[0], sample.Value[1] = e.count, int64(e.time)
 	}
+	built.Sample = slices.DeleteFunc(built.Sample, ofConnection)
 	return built
+}
+
+// ofConnection reports whether a sample is of net/http's wait for the next request. The goroutine
+// starts when a handler has read its request's body, and inherits the labels of the span.
+func ofConnection(s *profile.Sample) bool {
+	if len(s.Location) == 0 {
+		return false
+	}
+	lines := s.Location[len(s.Location)-1].Line
+	return len(lines) > 0 && lines[len(lines)-1].Function.Name == "net/http.(*connReader).backgroundRead"
 }

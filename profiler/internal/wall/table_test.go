@@ -63,6 +63,20 @@ func TestTimeIsShared(t *testing.T) {
 	}
 }
 
+// The wait of net/http for the next request on a connection is no wait of the span.
+func TestConnection(t *testing.T) {
+	tab := newTable()
+	for _, stack := range [][]uintptr{{1}, {1, 2}, {1, 3}, {1, 3, 2}, nil} {
+		tab.add(stack, []label{{Key: "span_id", Value: "a"}}, 1)
+	}
+	s := &publicSource{seen: map[uintptr][]frame{
+		1: {{Function: "net.(*conn).Read"}}, 2: {{Function: "main.handle"}}, 3: {{Function: "net/http.(*connReader).backgroundRead"}},
+	}}
+	if got := len(checked(t, build(s, tab, time.Now(), time.Second), nil).Sample); got != 4 {
+		t.Errorf("got %d samples, want 4", got)
+	}
+}
+
 func TestTableIsBounded(t *testing.T) {
 	tab := newTable()
 	for i := range uintptr(maxEntries) {
