@@ -80,30 +80,13 @@ func NewMatcher(label string, op Op, value string) (Matcher, error) {
 // parseList returns the values of an expression without operators except |, nil for any
 // other expression.
 func parseList(expression string) map[string]bool {
-	if !utf8.ValidString(expression) || strings.ContainsRune(expression, utf8.RuneError) {
+	if strings.ContainsAny(expression, `\.+*?()[]{}^$`) || !utf8.ValidString(expression) {
 		return nil
 	}
 	list := make(map[string]bool)
-	var value []byte
-	for i := 0; i < len(expression); i++ {
-		c := expression[i]
-		switch {
-		case c == '|':
-			list[string(value)] = true
-			value = value[:0]
-			continue
-		case c == '\\':
-			// Before letters and digits a backslash has other meanings.
-			if i++; i == len(expression) || expression[i] >= utf8.RuneSelf || isLetterOrDigit(expression[i]) {
-				return nil
-			}
-			c = expression[i]
-		case strings.IndexByte(".+*?()[]{}^$", c) >= 0:
-			return nil
-		}
-		value = append(value, c)
+	for value := range strings.SplitSeq(expression, "|") {
+		list[value] = true
 	}
-	list[string(value)] = true
 	return list
 }
 
@@ -116,10 +99,6 @@ func (m *Matcher) Matches(value string) bool {
 		return m.list[value] == (m.Op == Regexp)
 	}
 	return (value == m.Value) == (m.Op == Equal)
-}
-
-func isLetterOrDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // matchesAny reports whether one of several values meets the condition, or all if it is a
