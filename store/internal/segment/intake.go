@@ -233,42 +233,23 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 // that do not run and have no record. Their provider has no processor of this store. Ids in
 // older segments are left out: a program may keep a copy of labels for long.
 func (r *Room) countUnseen(sealed *Segment) {
-	seen := func(id groupID) bool {
-		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
-	}
-	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
-		running := r.Running()
-		for _, id := range r.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
-				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
-				r.counts.Unseen += sums.Samples
-			}
-		}
-	}
-	r.unknown = nil
-	if r.counts.SpansEnded == 0 {
+	dropped := r.gone
+	r.gone = make(map[ident.Key]bool)
+	defer func() { r.goneBefore = dropped }()
+	last := len(r.sealed) - 1
+	if last < 0 || r.counts.SpansEnded == 0 || r.Running == nil {
 		return
 	}
-	order := &sealed.index.order
-	ends := sealed.endsOf(order, append(slices.Clip(r.before()), sealed))
-	for i := range order.Len() {
-		g := order.At(i)
-		id := sealed.groups.ids[g]
-		if n := len(r.unknown); ends[g] == 0 && sealed.groups.form(uint32(g)) != profileOnly && (n == 0 || r.unknown[n-1].span != id.span) && !seen(id) {
-			r.unknown = append(r.unknown, id)
+	of, older, running := r.sealed[last], r.before()[:len(r.before())-1], r.Running()
+	ends := of.endsOf(&of.index.order, append(slices.Clip(r.before()), sealed))
+	for i := range of.index.order.Len() {
+		g := of.index.order.At(i)
+		id := of.groups.ids[g]
+		if ends[g] == 0 && of.groups.form(uint32(g)) != profileOnly && !r.goneBefore[id.span] && !dropped[id.span] && !r.unlisted(id.trace) &&
+			!running[id.span.String()] && !running[id.trace.String()] && !slices.ContainsFunc(older, func(s *Segment) bool { return s.index.isSpanID(s, id.span) }) {
+			r.counts.Unseen += of.index.different[of.index.sums.At(i)].Samples
 		}
 	}
-	for _, of := range r.before() {
-		i, n := 0, of.index.order.Len()
-		at := func(i int) ident.Key { return of.groups.ids[of.index.order.At(i)].span }
-		r.unknown = slices.DeleteFunc(r.unknown, func(id groupID) bool {
-			for i < n && at(i) < id.span {
-				i++
-			}
-			return i < n && at(i) == id.span
-		})
-	}
-	clear(r.gone)
 }
 
 // unlisted reports whether spans of a trace only count by name.
