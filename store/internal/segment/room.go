@@ -264,7 +264,7 @@ func (r *Room) boundWindows() {
 // dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
 	before := r.open.spans.evicted
-	for _, id := range r.open.spans.dropHalf(r.profiled) {
+	for _, id := range r.open.spans.dropHalf(r.profiled, r.keys) {
 		r.gone[id] = true
 	}
 	r.counts.SpansEvicted += r.open.spans.evicted - before
