@@ -24,8 +24,7 @@
 // profile without a service is of the service of the spans.
 //
 // OnEnd appends the SDK's snapshot to a list and returns. A worker, or the next reader,
-// records it. If more than 4,096 spans wait in one of eight lists, the newest are dropped
-// and counted in [Stats].
+// records it. If 32,768 spans wait, the newest are dropped and counted in [Stats].
 //
 // # Attributes
 //

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 // code is the stacks of a segment. A stack is the number of its leaf frame. The number 0
@@ -203,32 +201,33 @@ func (c *copier) stack(n uint32) uint32 {
 
 // group copies the ids and labels of a group.
 func (c *copier) group(n uint32) uint32 {
-	g, as := group{groupID: c.from.groups.ids[n]}, c.from.groups.form(n)
-	if as == odd {
-		of := c.from.groups.odd.list[g.span]
-		of.profile, of.span, of.trace = c.text(of.profile), c.text(of.span), c.text(of.trace)
-		g.span = ident.Key(c.to.groups.odd.add(of))
-	}
-	g.labelled = c.labelling(c.from.groups.labelling(n), as)
-	return c.to.groups.add(g)
+	return c.to.groups.add(group{c.from.groups.ids[n], c.labelling(c.from.groups.labelling(n), false)})
 }
 
 // labels returns a group with the labels of a labelling and no ids.
 func (c *copier) labels(n uint32) uint32 {
-	return c.to.groups.add(group{labelled: c.labelling(n, none)})
+	return c.to.groups.add(group{labelled: c.labelling(n, true)})
 }
 
-func (c *copier) labelling(n uint32, as form) uint32 {
+func (c *copier) labelling(n uint32, withoutIDs bool) uint32 {
 	return c.labelled.once(n, func() uint32 {
-		set := c.from.groups.labellings.list[n].set
-		return c.to.groups.labellings.add(labelling{form: as, set: c.sets.once(set, func() uint32 {
+		of := c.from.groups.labellings.list[n]
+		drop := withoutIDs && of.form == odd
+		of.set = c.sets.once(of.set, func() uint32 {
 			var labels []label
-			for l := range all(&c.from.groups.sets, set) {
+			for l := range all(&c.from.groups.sets, of.set) {
+				if drop && isID(c.from.texts.list[l.key]) {
+					continue
+				}
 				l.key, l.value, l.unit = c.text(l.key), c.text(l.value), c.text(l.unit)
 				labels = append(labels, l)
 			}
 			return c.to.groups.setOf(labels)
-		})})
+		})
+		if withoutIDs {
+			of.form = none
+		}
+		return c.to.groups.labellings.add(of)
 	})
 }
 

@@ -244,17 +244,15 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 	}
 	e.labelled[g] = sm
 	sm.Label = make(map[string][]string)
-	for _, key := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID} {
-		if value := e.label(g, key); value != "" {
+	for _, key := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID} {
+		if value := e.label(g, key); value != "" && e.groups.form(g) != odd {
 			sm.Label[key] = []string{value}
 		}
 	}
 	for l := range all(&e.groups.sets, e.groups.set(g)) {
 		key := e.texts.list[l.key]
 		if !l.numeric {
-			if key != labelkey.EndedSpanID || len(sm.Label[key]) == 0 {
-				sm.Label[key] = append(sm.Label[key], e.texts.list[l.value])
-			}
+			sm.Label[key] = append(sm.Label[key], e.texts.list[l.value])
 			continue
 		}
 		if sm.NumLabel == nil {

@@ -23,8 +23,7 @@ type groups struct {
 	ids      []groupID
 	labelled []uint32
 	packed   memory.Column
-	odd      table[oddIDs]
-	sets     table[link[label]] // the labels that are no ids, sorted
+	sets     table[link[label]] // sorted labels, without the ids unless the form is odd
 	// labellings are the different label sets with the form of the ids.
 	labellings table[labelling]
 	// index has 1 more than the last group of a key, and next the one before it. Both are
@@ -33,7 +32,7 @@ type groups struct {
 	next  []uint32
 }
 
-// groupID is the ids of a group in binary. In the form odd, span is a number in odd.
+// groupID is the ids of a group in binary. Both are zero in the form odd.
 type groupID struct {
 	span  ident.Key
 	trace trace.TraceID
@@ -57,19 +56,13 @@ const (
 	both
 	spanOnly
 	profileOnly
-	// odd: the labels differ, or are no ids, or the span had ended.
+	// odd: the labels differ, or are no ids, or the span had ended. The set has them.
 	odd
 )
 
 type labelling struct {
 	set  uint32
 	form form
-}
-
-// oddIDs are the ids of a group as they were written. ended is the span after its end.
-type oddIDs struct {
-	profile, span, trace uint32 // texts
-	ended                ident.Key
 }
 
 type label struct {
@@ -111,14 +104,13 @@ func (s *Segment) valueOf(l label) string {
 func (g *groups) seal() {
 	g.ids = append(make([]groupID, 0, len(g.ids)), g.ids...)
 	g.packed, g.labelled = memory.NewColumn(g.labelled), nil
-	g.odd.seal()
 	g.sets.seal()
 	g.labellings.seal()
 	g.index, g.next = nil, nil
 }
 
 func (g *groups) bytes() int64 {
-	return memory.Slice(g.ids) + memory.Slice(g.labelled) + g.packed.Size() + g.odd.bytes() + g.sets.bytes() + g.labellings.bytes() +
+	return memory.Slice(g.ids) + memory.Slice(g.labelled) + g.packed.Size() + g.sets.bytes() + g.labellings.bytes() +
 		memory.Map(len(g.index), 16) + memory.Slice(g.next)
 }
 
@@ -157,18 +149,17 @@ func (s *Segment) groupOf(sm *profile.Sample, scratch *[]label) uint32 {
 	ended := ident.ParseKey(first(sm, labelkey.EndedSpanID))
 	// Nothing counts for a span after its end.
 	disowned := ended != 0 && (ident.ParseKey(ids[0]) == ended || ident.ParseKey(ids[1]) == ended)
-	if disowned {
-		ids[0], ids[1] = "", ""
-	}
+	var id groupID
+	var l labelling
+	id, l.form = binaryIDs(ids, ended)
 	set := (*scratch)[:0]
 	for key, values := range sm.Label {
 		switch key {
 		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
-			continue
-		case labelkey.EndedSpanID:
-			if ended != 0 {
+			if l.form != odd || disowned && key != labelkey.TraceID || first(sm, key) == "" {
 				continue
 			}
+			values = values[:1]
 		case labelkey.SpanName:
 			if disowned {
 				continue
@@ -188,20 +179,17 @@ func (s *Segment) groupOf(sm *profile.Sample, scratch *[]label) uint32 {
 		}
 	}
 	*scratch = set
-	l := labelling{set: s.groups.setOf(set)}
-	var id groupID
-	id, l.form = s.idsOf(ids, ended)
+	l.set = s.groups.setOf(set)
 	return s.groups.add(group{id, s.groups.labellings.add(l)})
 }
 
-// idsOf returns the ids of a group in binary, from its profile_id, span_id and trace_id.
-func (s *Segment) idsOf(ids [3]string, ended ident.Key) (id groupID, as form) {
+// binaryIDs returns the ids of a group, from its profile_id, span_id and trace_id.
+func binaryIDs(ids [3]string, ended ident.Key) (id groupID, as form) {
 	id.span = ident.ParseKey(cmp.Or(ids[1], ids[0]))
 	of, err := trace.TraceIDFromHex(ids[2])
 	switch {
 	case ended != 0, err != nil && ids[2] != "", id.span == 0 && ids[0]+ids[1] != "", ids[0] != ids[1] && ids[0] != "" && ids[1] != "":
-		n := s.groups.odd.add(oddIDs{s.texts.add(ids[0]), s.texts.add(ids[1]), s.texts.add(ids[2]), ended})
-		return groupID{span: ident.Key(n)}, odd
+		return groupID{}, odd
 	case id.span == 0:
 		as = none
 	case ids[0] == "":
@@ -235,8 +223,7 @@ func (s *Segment) idsIn(group uint32) (profile, span ident.Key) {
 	case profileOnly:
 		return id, 0
 	case odd:
-		of := s.groups.odd.list[id]
-		return ident.ParseKey(s.texts.list[of.profile]), ident.ParseKey(s.texts.list[of.span])
+		return ident.ParseKey(s.label(group, labelkey.ProfileID)), ident.ParseKey(s.label(group, labelkey.SpanID))
 	}
 	return 0, 0
 }
@@ -246,12 +233,8 @@ func (s *Segment) isLabelled(group uint32) bool {
 	switch s.groups.form(group) {
 	case both, spanOnly, profileOnly:
 		return true
-	case odd:
-		if of := s.groups.odd.list[s.groups.ids[group].span]; of.profile != 0 || of.span != 0 {
-			return true
-		}
 	}
-	return s.value(s.groups.set(group), labelkey.SpanName) != ""
+	return s.label(group, labelkey.SpanName) != "" || s.label(group, labelkey.ProfileID) != "" || s.label(group, labelkey.SpanID) != ""
 }
 
 // ended returns the span that had ended when the rows of a group were taken, 0 for none.
@@ -259,27 +242,13 @@ func (s *Segment) ended(group uint32) ident.Key {
 	if s.groups.form(group) != odd {
 		return 0
 	}
-	return s.groups.odd.list[s.groups.ids[group].span].ended
+	return ident.ParseKey(s.label(group, labelkey.EndedSpanID))
 }
 
 // label returns a label of a group as text, "" for none.
 func (s *Segment) label(group uint32, key string) string {
-	id := s.groups.ids[group]
-	as := s.groups.form(group)
+	id, as := s.groups.ids[group], s.groups.form(group)
 	if as == odd {
-		of := s.groups.odd.list[id.span]
-		switch key {
-		case labelkey.ProfileID:
-			return s.texts.list[of.profile]
-		case labelkey.SpanID:
-			return s.texts.list[of.span]
-		case labelkey.TraceID:
-			return s.texts.list[of.trace]
-		case labelkey.EndedSpanID:
-			if of.ended != 0 {
-				return of.ended.String()
-			}
-		}
 		return s.value(s.groups.set(group), key)
 	}
 	switch key {

@@ -279,21 +279,21 @@ type ranked struct {
 // spans with the most CPU time. The last errors of each type have a rank too.
 type rankings map[ranking][]ranked
 
-// add ranks the spans of a segment. cpu returns the CPU time of a span.
-func (l rankings) add(s *Segment, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
-	for i := range s.spans.list {
-		r := &s.spans.list[i]
+// add ranks spans. cpu returns what ranks them beside their duration.
+func (l rankings) add(s *spans, keys *attributes.Keys, types map[nameKey]int, cpu func(*record) int64) {
+	for i := range s.list {
+		r := &s.list[i]
 		if r.child {
 			continue
 		}
-		of := ranking{service: s.spans.texts.list[r.service], name: s.spans.texts.list[r.name], band: band(r.duration)}
+		of := ranking{service: s.texts.list[r.service], name: s.texts.list[r.name], band: band(r.duration)}
 		l.enter(of, ranked{r.id, r.duration}, perBand)
 		of.band = cpuBand
 		if n := cpu(r); n > 0 {
 			l.enter(of, ranked{r.id, n}, perBand)
 		}
 		if r.err {
-			of.band, of.text = errorBand, errorType(s.spans.texts.list[r.status], s.spans.texts.list[r.attributes], keys)
+			of.band, of.text = errorBand, errorType(s.texts.list[r.status], s.texts.list[r.attributes], keys)
 			if _, ok := l[of]; !ok {
 				key := nameKey{of.service, of.name}
 				if types[key]++; types[key] > maxErrorTypes {

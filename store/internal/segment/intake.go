@@ -24,7 +24,7 @@ import (
 
 const (
 	// shards is the number of slices that spans are appended to, shardLen the length of
-	// each. Beyond it spans are dropped and counted.
+	// each. Spans that find all of them full are dropped and counted.
 	shards   = 8
 	shardLen = 4096
 	// wakeLen is the length of a slice at which the worker starts. Few spans at a time are
@@ -44,7 +44,11 @@ type Intake struct {
 	// Roots, if not nil, gets each local root, and whether it has a profile id.
 	Roots func(s sdktrace.ReadOnlySpan, labelled bool)
 
-	shards  [shards]shard
+	shards [shards]shard
+	// own has the shard that each processor used last: processors that append to the same
+	// slice wait for each other's cache lines. next counts the shards that it gave out.
+	own     sync.Pool
+	next    atomic.Uint32
 	dropped atomic.Int64
 	// last is the resource of the span that ended last.
 	last    atomic.Pointer[resource.Resource]
@@ -65,7 +69,18 @@ type Intake struct {
 type shard struct {
 	mu    sync.Mutex
 	ended []sdktrace.ReadOnlySpan
-	_     [64]byte // another processor's cache line
+	_     [96]byte // another processor's cache lines
+}
+
+// add appends a span unless the shard is full. It returns the length before.
+func (s *shard) add(of sdktrace.ReadOnlySpan) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.ended)
+	if n < shardLen {
+		s.ended = append(s.ended, of)
+	}
+	return n
 }
 
 var _ sdktrace.SpanProcessor = (*Intake)(nil)
@@ -74,6 +89,7 @@ var _ sdktrace.SpanProcessor = (*Intake)(nil)
 // listed; the others only count by name.
 func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intake {
 	i := &Intake{room: room, all: all}
+	i.own.New = func() any { return &i.shards[i.next.Add(1)%shards] }
 	switch {
 	case 1-fraction >= 1: // also of a fraction that is too small for a float
 		room.least = math.MaxUint64
@@ -88,18 +104,16 @@ func (i *Intake) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd appends the span. It takes no lock that a reader of the room holds.
 func (i *Intake) OnEnd(s sdktrace.ReadOnlySpan) {
-	id := s.SpanContext().SpanID()
-	to := &i.shards[id[7]%shards]
-	to.mu.Lock()
-	n := len(to.ended)
-	if n < shardLen {
-		to.ended = append(to.ended, s)
+	own := i.own.Get().(*shard)
+	n := own.add(s)
+	for k := 0; k < shards && n == shardLen; k++ {
+		n = i.shards[k].add(s)
 	}
-	to.mu.Unlock()
+	i.own.Put(own)
 	if n == shardLen {
 		i.dropped.Add(1)
 	}
-	if n >= wakeLen && i.working.CompareAndSwap(false, true) {
+	if n >= wakeLen && !i.working.Load() && i.working.CompareAndSwap(false, true) {
 		go i.work()
 	}
 }
@@ -219,42 +233,23 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 // that do not run and have no record. Their provider has no processor of this store. Ids in
 // older segments are left out: a program may keep a copy of labels for long.
 func (r *Room) countUnseen(sealed *Segment) {
-	seen := func(id groupID) bool {
-		return sealed.spans.find(id.span) != nil || r.gone[id.span] || r.unlisted(id.trace)
-	}
-	if last := len(r.sealed) - 1; last >= 0 && len(r.unknown) > 0 && r.Running != nil {
-		running := r.Running()
-		for _, id := range r.unknown {
-			if !seen(id) && !running[id.span.String()] && !running[id.trace.String()] {
-				sums, _, _ := r.sealed[last].index.of(r.sealed[last], id.span)
-				r.counts.Unseen += sums.Samples
-			}
-		}
-	}
-	r.unknown = nil
-	if r.counts.SpansEnded == 0 {
+	dropped := r.gone
+	r.gone = make(map[ident.Key]bool)
+	defer func() { r.goneBefore = dropped }()
+	last := len(r.sealed) - 1
+	if last < 0 || r.counts.SpansEnded == 0 || r.Running == nil {
 		return
 	}
-	order := &sealed.index.order
-	ends := sealed.endsOf(order, append(slices.Clip(r.before()), sealed))
-	for i := range order.Len() {
-		g := order.At(i)
-		id := sealed.groups.ids[g]
-		if n := len(r.unknown); ends[g] == 0 && sealed.groups.form(uint32(g)) != profileOnly && (n == 0 || r.unknown[n-1].span != id.span) && !seen(id) {
-			r.unknown = append(r.unknown, id)
+	of, older, running := r.sealed[last], r.before()[:len(r.before())-1], r.Running()
+	ends := of.endsOf(&of.index.order, append(slices.Clip(r.before()), sealed))
+	for i := range of.index.order.Len() {
+		g := of.index.order.At(i)
+		id := of.groups.ids[g]
+		if ends[g] == 0 && of.groups.form(uint32(g)) != profileOnly && !r.goneBefore[id.span] && !dropped[id.span] && !r.unlisted(id.trace) &&
+			!running[id.span.String()] && !running[id.trace.String()] && !slices.ContainsFunc(older, func(s *Segment) bool { return s.index.isSpanID(s, id.span) }) {
+			r.counts.Unseen += of.index.different[of.index.sums.At(i)].Samples
 		}
 	}
-	for _, of := range r.before() {
-		i, n := 0, of.index.order.Len()
-		at := func(i int) ident.Key { return of.groups.ids[of.index.order.At(i)].span }
-		r.unknown = slices.DeleteFunc(r.unknown, func(id groupID) bool {
-			for i < n && at(i) < id.span {
-				i++
-			}
-			return i < n && at(i) == id.span
-		})
-	}
-	clear(r.gone)
 }
 
 // unlisted reports whether spans of a trace only count by name.

@@ -71,8 +71,8 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// OnEnd never waits for a reader. The newest spans are dropped and counted if the worker
-// cannot keep up.
+// OnEnd never waits for a reader. One goroutine may fill all shards. The newest spans are
+// dropped and counted if the worker cannot keep up.
 func TestIntakeNeverWaits(t *testing.T) {
 	i, tracer := newIntake(1, false)
 	const n = (shards + 4) * shardLen
@@ -81,8 +81,8 @@ func TestIntakeNeverWaits(t *testing.T) {
 		_, s := tracer.Start(t.Context(), "GET")
 		s.End()
 	}
-	if i.Dropped() == 0 {
-		t.Error("nothing was dropped")
+	if d := i.Dropped(); d == 0 || d > 4*shardLen {
+		t.Errorf("%d spans were dropped, want at most %d", d, 4*shardLen)
 	}
 	i.room.mu.Unlock()
 	i.Drain()

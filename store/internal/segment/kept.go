@@ -168,7 +168,7 @@ func (k *keeper) ranks() (places []nameRanks) {
 	seen := make(map[nameKey]int64)
 	all := slices.Concat(k.sources, k.newer[:len(k.newer)-1])
 	for _, s := range k.sources {
-		lists.add(s, k.room.keys, types, func(r *record) (cpu int64) {
+		lists.add(&s.spans, k.room.keys, types, func(r *record) (cpu int64) {
 			for _, of := range all {
 				if of.until >= r.start && of.from <= r.end()+2*of.longest() {
 					sums, _, _ := of.index.of(of, r.id)
@@ -301,35 +301,18 @@ func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool
 	}
 }
 
-// markSampled counts the samples of a window for its spans, and for spans that end later.
+// markSampled counts the samples of a window by id.
 func (s *Segment) markSampled(w *window) {
 	for row := range w.len() {
-		n := uint32(1)
+		n := int64(1)
 		if w.kind == exporter.KindCPU {
-			n = uint32(w.count(row))
+			n = w.count(row)
 		}
 		profile, span := s.idsIn(uint32(w.groups.At(row)))
-		for _, id := range [...]ident.Key{profile, span} {
-			if i, ok := s.spans.at(id); ok {
-				s.spans.marks[i].samples += n
-			} else if id != 0 {
-				s.spans.early[id] += n
-			}
-			if profile == span {
-				break
-			}
+		s.spans.sampled[profile] += n
+		if span != profile {
+			s.spans.sampled[span] += n
 		}
 	}
-	s.spans.most = make([][firstRanks]uint32, len(s.spans.slowest))
-	for _, m := range s.spans.marks {
-		if m.name < 0 || int(m.name) >= len(s.spans.most) {
-			continue
-		}
-		of := &s.spans.most[m.name]
-		for i := range of {
-			if m.samples > of[i] {
-				of[i], m.samples = m.samples, of[i]
-			}
-		}
-	}
+	delete(s.spans.sampled, 0)
 }

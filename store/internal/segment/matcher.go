@@ -80,30 +80,13 @@ func NewMatcher(label string, op Op, value string) (Matcher, error) {
 // parseList returns the values of an expression without operators except |, nil for any
 // other expression.
 func parseList(expression string) map[string]bool {
-	if !utf8.ValidString(expression) || strings.ContainsRune(expression, utf8.RuneError) {
+	if strings.ContainsAny(expression, `\.+*?()[]{}^$`) || !utf8.ValidString(expression) {
 		return nil
 	}
 	list := make(map[string]bool)
-	var value []byte
-	for i := 0; i < len(expression); i++ {
-		c := expression[i]
-		switch {
-		case c == '|':
-			list[string(value)] = true
-			value = value[:0]
-			continue
-		case c == '\\':
-			// Before letters and digits a backslash has other meanings.
-			if i++; i == len(expression) || expression[i] >= utf8.RuneSelf || isLetterOrDigit(expression[i]) {
-				return nil
-			}
-			c = expression[i]
-		case strings.IndexByte(".+*?()[]{}^$", c) >= 0:
-			return nil
-		}
-		value = append(value, c)
+	for value := range strings.SplitSeq(expression, "|") {
+		list[value] = true
 	}
-	list[string(value)] = true
 	return list
 }
 
@@ -116,10 +99,6 @@ func (m *Matcher) Matches(value string) bool {
 		return m.list[value] == (m.Op == Regexp)
 	}
 	return (value == m.Value) == (m.Op == Equal)
-}
-
-func isLetterOrDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // matchesAny reports whether one of several values meets the condition, or all if it is a
@@ -144,8 +123,10 @@ func (m *Matcher) OnSpan() bool {
 	return m.Label == inSpanName || strings.HasPrefix(m.Label, attributePrefix)
 }
 
-func (m *Matcher) onID() bool {
-	switch m.Label {
+func (m *Matcher) onID() bool { return isID(m.Label) }
+
+func isID(label string) bool {
+	switch label {
 	case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.EndedSpanID:
 		return true
 	}
@@ -176,7 +157,7 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 		m.labels[i] = true
 	}
 	var ids []func(uint32) bool
-	var key ident.Key
+	var some []uint32 // the groups to look at, nil for all
 	for i := range matchers {
 		of := &matchers[i]
 		switch {
@@ -188,8 +169,8 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 			})
 		case of.onID():
 			ids = append(ids, s.matchID(of))
-			if of.Op == Equal && (of.Label == labelkey.ProfileID || of.Label == labelkey.SpanID) {
-				key = cmp.Or(ident.ParseKey(of.Value), key)
+			if some == nil {
+				some = s.groupsWith(of)
 			}
 		default:
 			absent := w.resourceLabel(of.Label)
@@ -209,54 +190,58 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 	passes := func(g uint32) bool {
 		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
 	}
-	if key != 0 {
-		m.groups = slices.DeleteFunc(s.index.groupsOf(s, key), func(g uint32) bool { return !passes(g) })
-		return m
+	if some == nil {
+		some = make([]uint32, len(s.groups.ids))
+		for g := range some {
+			some[g] = uint32(g)
+		}
 	}
-	for g := range uint32(len(s.groups.ids)) {
+	for i, g := range some {
 		if passes(g) {
 			m.groups = append(m.groups, g)
 		}
-		if g%1024 == 1023 && ctx.Err() != nil {
+		if i%1024 == 1023 && ctx.Err() != nil {
 			break
 		}
 	}
 	return m
 }
 
-// matchID returns a function that evaluates a condition on an id. An equality matcher on
-// profile_id or span_id matches a group if either label has the value. Ids of the usual form
-// are compared in binary.
-func (s *Segment) matchID(m *Matcher) func(uint32) bool {
-	values, positive, either := m.list, m.Op == Equal || m.Op == Regexp, false
-	if m.Op == Equal || m.Op == NotEqual {
+// groupsWith returns the groups of all spans that a condition lists, nil if it lists none.
+func (s *Segment) groupsWith(m *Matcher) []uint32 {
+	if !m.ListsIDs() || m.Label != labelkey.ProfileID && m.Label != labelkey.SpanID {
+		return nil
+	}
+	values := m.list
+	if m.Op == Equal {
 		values = map[string]bool{m.Value: true}
-		either = m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID)
 	}
-	keys, traces := make(map[ident.Key]bool), make(map[trace.TraceID]bool)
-	var last trace.TraceID
+	groups := []uint32{}
 	for value := range values {
-		keys[ident.ParseKey(value)] = true
-		if id, err := trace.TraceIDFromHex(value); err == nil {
-			traces[id], last = true, id
+		key := ident.ParseKey(value)
+		if key == 0 {
+			return nil
 		}
+		groups = append(groups, s.index.groupsOf(s, key)...)
 	}
-	delete(keys, 0)
-	byText := m.re != nil || values[""]
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// matchID returns a function that evaluates a condition on an id. An equality matcher on
+// profile_id or span_id matches a group if either label has the value.
+func (s *Segment) matchID(m *Matcher) func(uint32) bool {
+	equality := m.Op == Equal || m.Op == NotEqual
+	either := equality && m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID)
+	of, _ := trace.TraceIDFromHex(m.Value) // zero if it is none
 	return func(g uint32) bool {
-		switch of := s.groups.form(g); {
-		case of == odd && either:
-			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == positive
-		case of == odd || byText:
-			return m.Matches(s.label(g, m.Label))
-		case m.Label == labelkey.TraceID:
-			id := s.groups.ids[g].trace
-			return (len(traces) > 0 && id == last || len(traces) > 1 && traces[id]) == positive
-		case m.Label == labelkey.EndedSpanID:
-			return !positive
+		switch {
+		case either:
+			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == (m.Op == Equal)
+		case m.Label == labelkey.TraceID && equality && of.IsValid() && s.groups.form(g) != odd:
+			return (s.groups.ids[g].trace == of) == (m.Op == Equal)
 		}
-		profile, span := s.idsIn(g)
-		return ((either || m.Label == labelkey.ProfileID) && keys[profile] || (either || m.Label == labelkey.SpanID) && keys[span]) == positive
+		return m.Matches(s.label(g, m.Label))
 	}
 }
 

@@ -228,7 +228,7 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		}
 		s.owner.set(e.Service, "")
 		if s.spans.bytes() > spans { // the memory dropped some too
-			s.spans.dropHalf(math.MaxInt64)
+			s.spans.dropHalf(math.MaxInt64, l.room.keys)
 		}
 		return nil
 	}))

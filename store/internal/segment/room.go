@@ -75,10 +75,9 @@ type Room struct {
 	// Running returns the ids of the spans and traces that run, nil if unknown. It is called
 	// under the lock.
 	Running func() map[string]bool
-	// gone has the spans with samples that were dropped from the open segment.
-	gone map[ident.Key]bool
-	// unknown has the ids of the last sealed segment that no span had, and no older segment.
-	unknown []groupID
+	// gone has the spans with samples that were dropped from the open segment, goneBefore of
+	// the segment before it.
+	gone, goneBefore map[ident.Key]bool
 	// least bounds the first eight bytes of trace ids. Spans of traces below it are not
 	// listed.
 	least uint64
@@ -265,7 +264,7 @@ func (r *Room) boundWindows() {
 // dropSpans drops half of the spans of the open segment.
 func (r *Room) dropSpans() {
 	before := r.open.spans.evicted
-	for _, id := range r.open.spans.dropHalf(r.profiled) {
+	for _, id := range r.open.spans.dropHalf(r.profiled, r.keys) {
 		r.gone[id] = true
 	}
 	r.counts.SpansEvicted += r.open.spans.evicted - before

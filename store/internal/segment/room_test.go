@@ -257,7 +257,7 @@ func TestSpanShare(t *testing.T) {
 	for i := range int64(n) {
 		duration := second
 		switch i {
-		case 30_000, 60_000, 90_000, 120_000, 150_000, 180_000, 210_000:
+		case 40_000, 60_000, 90_000, 120_000, 150_000, 180_000, 210_000:
 			r.seal()
 		case 215_000:
 			export(t, r, windowOf(1, exporter.KindCPU, profileOf(row{"f", 1, labels("span_id", sampled.String())})))

@@ -61,7 +61,7 @@ func newSegment() *Segment {
 
 // bytes returns the memory of the segment.
 func (s *Segment) bytes() int64 {
-	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes() + memory.Map(len(s.spans.early), 12) + memory.Map(len(s.spans.byID), 12)
+	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes() + memory.Map(len(s.spans.sampled), 16) + memory.Map(len(s.spans.byID), 12)
 	if s.index != nil {
 		n += s.index.bytes()
 	}

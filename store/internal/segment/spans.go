@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
 )
@@ -69,9 +70,7 @@ const (
 	// otherName.
 	maxNames     = 1000
 	maxNameBytes = 64 << 10
-	// maxSlowest bounds the names with slowest spans in the open segment.
-	maxSlowest = 128
-	otherName  = "other"
+	otherName    = "other"
 	// maxChildren bounds the children of one trace.
 	maxChildren = 64
 )
@@ -80,16 +79,12 @@ const (
 // of a segment, records can be dropped before it is.
 type spans struct {
 	list []record // sorted by id in a sealed segment
-	// marks has what only the writer uses of each record, nil once the segment is sealed.
-	marks []mark
 	// byID has the places of the first records in list, as many as were asked for. indexed is
 	// their number.
 	byID    map[ident.Key]uint32
 	indexed int
-	// early has the samples of ids without a record. most has the greatest numbers of
-	// samples by the place of a name.
-	early map[ident.Key]uint32
-	most  [][firstRanks]uint32
+	// sampled has the number of samples of each id, nil once the segment is sealed.
+	sampled map[ident.Key]int64
 	// texts are the texts of the records. They are apart, because records can be dropped.
 	texts  texts
 	totals []NameTotal
@@ -98,8 +93,6 @@ type spans struct {
 	places   map[nameKey]int
 	children map[trace.TraceID]uint8
 	names    int64 // memory of the names in totals
-	// slowest is of the first names in totals, nil once the segment is sealed.
-	slowest []slowest
 	// evicted is the number of records that were dropped, listed the number of records
 	// that are no children. earlier is the number of these that have it set.
 	evicted         int64
@@ -110,22 +103,7 @@ type spans struct {
 
 type nameKey struct{ service, name string }
 
-// slowest are the slowest spans of a name in each latency band. The last list has the newest
-// errors by their end.
-type slowest [11][firstRanks]ranked
-
-const newestErrors = len(slowest{}) - 1
-
-func (s *slowest) enter(list int, r ranked) {
-	of := &s[list]
-	for i := range of {
-		if r.value > of[i].value { // of equal ones the oldest, as in rankings
-			of[i], r = r, of[i]
-		}
-	}
-}
-
-func newSpans() spans { return spans{texts: newTexts(), early: make(map[ident.Key]uint32)} }
+func newSpans() spans { return spans{texts: newTexts(), sampled: make(map[ident.Key]int64)} }
 
 // add appends a span. It returns false for a child that exceeds the number of its trace.
 func (s *spans) add(e *Ended) bool {
@@ -138,13 +116,11 @@ func (s *spans) add(e *Ended) bool {
 		}
 		s.children[e.Trace]++
 	}
-	m := mark{name: -1, samples: s.early[e.ID]}
 	if !e.Child {
-		m.name = int32(s.count(e))
+		s.count(e)
 		s.listed++
 		s.nested = s.nested || !e.LocalRoot
 	}
-	s.marks = append(s.marks, m)
 	s.list = append(s.list, record{
 		id: e.ID, parent: e.Parent, trace: e.Trace, start: e.Start, duration: e.Duration,
 		name: s.texts.add(e.Name), service: s.texts.add(e.Service),
@@ -154,15 +130,8 @@ func (s *spans) add(e *Ended) bool {
 	return true
 }
 
-// mark is the place of a span's name in totals, -1 for a child, and its number of samples.
-type mark struct {
-	name    int32
-	samples uint32
-}
-
-// count adds a span to the total of its name, and returns its place. Spans that sampling
-// leaves out count too.
-func (s *spans) count(e *Ended) (at int) {
+// count adds a span to the total of its name. Spans that sampling leaves out count too.
+func (s *spans) count(e *Ended) {
 	key := nameKey{e.Service, e.Name}
 	at, ok := s.places[key]
 	if !ok && (len(s.places) >= maxNames || s.names >= maxNameBytes) {
@@ -178,15 +147,6 @@ func (s *spans) count(e *Ended) (at int) {
 		s.totals = append(s.totals, NameTotal{Service: key.service, Name: key.name})
 		s.names += memory.Alloc(int64(len(key.service))) + memory.Alloc(int64(len(key.name)))
 	}
-	if at == len(s.slowest) && at < maxSlowest {
-		s.slowest = append(s.slowest, slowest{})
-	}
-	if at < len(s.slowest) && !e.Unlisted {
-		s.slowest[at].enter(band(e.Duration), ranked{e.ID, e.Duration})
-		if e.Err {
-			s.slowest[at].enter(newestErrors, ranked{e.ID, e.End()})
-		}
-	}
 	t := &s.totals[at]
 	t.Spans++
 	t.Duration += e.Duration
@@ -194,50 +154,39 @@ func (s *spans) count(e *Ended) (at int) {
 	if e.Err {
 		t.Errors++
 	}
-	return at
-}
-
-// class returns how long a record stays if there is no room: the higher, the longer.
-func (s *spans) class(i int, profiled int64) uint8 {
-	r, m := &s.list[i], s.marks[i]
-	has := func(list int, value int64) bool {
-		return m.name >= 0 && int(m.name) < len(s.slowest) && slices.Contains(s.slowest[m.name][list][:], ranked{r.id, value})
-	}
-	switch {
-	case has(band(r.duration), r.duration), r.err && has(newestErrors, r.end()): // few of each name
-		return 4
-	case int(m.name) >= maxSlowest && s.totals[m.name].Spans <= firstRanks: // all spans of a name that is rare
-		return 4
-	case r.end() > profiled: // its samples are due
-		return 3
-	case m.name >= 0 && int(m.name) < len(s.most) && m.samples > 0 && m.samples >= s.most[m.name][firstRanks-1]:
-		return 3
-	case r.err:
-		return 2
-	case m.samples > 0:
-		return 1
-	}
-	return 0
 }
 
 // dropHalf drops half of the records, of each class the oldest. Spans without samples, error
-// or rank are dropped first, spans with samples due later. The slowest and the newest errors of
-// each name stay longest. It returns the ids with samples.
-func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
-	classes := make([]uint8, len(s.list))
-	for i := range classes {
-		classes[i] = s.class(i, profiled)
+// or rank are dropped first, spans with samples due later. The first ranks stay longest. It
+// returns the ids with samples.
+func (s *spans) dropHalf(profiled int64, keys *attributes.Keys) (sampled []ident.Key) {
+	lists, first := make(rankings), make(map[ident.Key]bool)
+	lists.add(s, keys, make(map[nameKey]int), func(r *record) int64 { return s.sampled[r.id] })
+	for _, list := range lists {
+		for _, r := range list[:min(len(list), firstRanks)] {
+			first[r.id] = true
+		}
 	}
-	drop, left := make([]bool, len(s.list)), (len(s.list)+1)/2
-	for class := range uint8(5) {
-		for i := 0; i < len(classes) && left > 0; i++ {
-			if classes[i] == class {
-				drop[i] = true
-				left--
-				if s.marks[i].samples > 0 {
-					sampled = append(sampled, s.list[i].id)
-				}
-			}
+	var classes [5][]int
+	for i := range s.list {
+		class := 0
+		switch r := &s.list[i]; {
+		case first[r.id]:
+			class = 4
+		case r.end() > profiled: // its samples are due
+			class = 3
+		case r.err:
+			class = 2
+		case s.sampled[r.id] > 0:
+			class = 1
+		}
+		classes[class] = append(classes[class], i)
+	}
+	drop := make([]bool, len(s.list))
+	for _, i := range slices.Concat(classes[:]...)[:(len(s.list)+1)/2] {
+		drop[i] = true
+		if id := s.list[i].id; s.sampled[id] > 0 {
+			sampled = append(sampled, id)
 		}
 	}
 	s.drop(drop)
@@ -247,8 +196,8 @@ func (s *spans) dropHalf(profiled int64) (sampled []ident.Key) {
 // drop removes the records with the given places. Copies keep theirs. Their texts are removed
 // if they take most of the memory.
 func (s *spans) drop(which []bool) {
-	old, marks, texts := s.list, s.marks, s.texts.list
-	s.list, s.marks, s.children = make([]record, 0, len(old)*3/4), s.marks[:0], nil
+	old, texts := s.list, s.texts.list
+	s.list, s.children = make([]record, 0, len(old)*3/4), nil
 	s.byID, s.indexed = nil, 0
 	many := s.texts.bytes() > memory.Slice(old)/2
 	if many {
@@ -268,7 +217,7 @@ func (s *spans) drop(which []bool) {
 				*n = s.texts.add(texts[*n])
 			}
 		}
-		s.list, s.marks = append(s.list, r), append(s.marks, marks[i])
+		s.list = append(s.list, r)
 	}
 }
 
@@ -305,7 +254,7 @@ func (s *spans) find(id ident.Key) *record {
 // snapshot returns a copy for readers. Totals change in place, and so they are copied.
 func (s *spans) snapshot() spans {
 	c := *s
-	c.texts.index, c.places, c.children, c.slowest, c.marks, c.early, c.byID = nil, nil, nil, nil, nil, nil, nil
+	c.texts.index, c.places, c.children, c.sampled, c.byID = nil, nil, nil, nil, nil
 	c.totals = slices.Clone(s.totals)
 	return c
 }
@@ -332,6 +281,5 @@ func (s *spans) sort() {
 // bytes returns the memory of the records and totals.
 func (s *spans) bytes() int64 {
 	const total, key, child = 64, memory.String*2 + 8, 17
-	return memory.Slice(s.list) + memory.Slice(s.marks) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Slice(s.slowest) +
-		memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
+	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
 }
