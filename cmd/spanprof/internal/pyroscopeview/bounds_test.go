@@ -106,8 +106,46 @@ func TestValues(t *testing.T) {
 		if note := strings.Join(v.notes, ""); strings.Contains(note, "the server has 257 of them") != (values > 256) {
 			t.Errorf("%d values: note %q", values, note)
 		}
-		if n := calls.Load(); n > 24 {
+		if n := calls.Load(); n > 32 {
 			t.Errorf("%d values: %d calls", values, n)
+		}
+	}
+}
+
+// A span of a day and its trace are listed from the minutes of the span.
+func TestNear(t *testing.T) {
+	now := time.Now()
+	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
+		at := now.Add(-ago)
+		lists := 0
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var asked struct {
+				Start, End int64 `json:",string"`
+			}
+			body, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(body, &asked)
+			holds := asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End
+			w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+			switch r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] {
+			case "SelectMergeStacktraces":
+				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, map[bool]int{true: 7}[holds])
+			case "SelectHeatmap":
+				lists++
+				if d := time.Duration(asked.End-asked.Start) * time.Millisecond; !holds || d > nearTime {
+					t.Errorf("%s ago: a list of %s, with the span: %t", ago, d, holds)
+				}
+				_, _ = fmt.Fprintf(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa","traceId":"t","timestamp":"%d"}]}]}]}`, at.UnixMilli())
+			default:
+				large{series: 1}.ServeHTTP(w, r)
+			}
+		}))
+		v.from, v.until = now.Add(-24*time.Hour), now
+		span, err := v.byID("00000000000000aa")
+		if err != nil || len(span) != 1 || span[0].Name != "GET /" || span[0].Start.UnixMilli() != at.UnixMilli() {
+			t.Fatalf("%s ago: %+v, %v", ago, span, err)
+		}
+		if trace, err := v.list(store.SpanQuery{TraceID: "t"}); err != nil || len(trace) != 1 || lists != 1 {
+			t.Errorf("%s ago: trace %+v, %v, %d lists", ago, trace, err, lists)
 		}
 	}
 }

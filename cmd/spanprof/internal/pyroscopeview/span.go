@@ -18,10 +18,11 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// foundSpan is the answer about a span.
+// foundSpan is the answer about a span. Its first samples are between from and until.
 type foundSpan struct {
 	store.Span
-	known bool
+	known       bool
+	from, until time.Time
 }
 
 // byID returns the span with an id. A span is known if it has samples. The server does not
@@ -82,10 +83,48 @@ func (v *view) findSpan(id string) (foundSpan, error) {
 	if s.SamplesHeld == 0 {
 		return foundSpan{}, nil
 	}
-	if err := v.describe(&s, asked); err != nil {
-		return foundSpan{}, err
+	asked, err := v.near(asked)
+	if err == nil {
+		err = v.describe(&s, asked)
 	}
-	return foundSpan{s, true}, nil
+	return foundSpan{s, true, asked.From, asked.Until}, err
+}
+
+// nearTime is about how long a time is in which the server lists spans to find one. Its
+// answer costs as much as all spans of the time.
+const nearTime = 4 * time.Minute
+
+// near shortens the time of a selector to where its first samples are.
+func (v *view) near(s querier.Selector) (querier.Selector, error) {
+	for s.Until.Sub(s.From) > nearTime {
+		pieces := make([]querier.Selector, ways)
+		step := s.Until.Sub(s.From) / ways
+		for i := range pieces {
+			pieces[i] = s
+			pieces[i].From = s.From.Add(time.Duration(i) * step)
+			pieces[i].Until = pieces[i].From.Add(step)
+		}
+		i, err := v.first(pieces)
+		if err != nil || i < 0 {
+			return s, err
+		}
+		s = pieces[i]
+	}
+	return s, nil
+}
+
+// first returns the index of the first selector with samples; -1 if there is none.
+func (v *view) first(selectors []querier.Selector) (int, error) {
+	totals := make([]int64, len(selectors))
+	var ask []func() error
+	for i, s := range selectors {
+		ask = append(ask, func() (err error) {
+			totals[i], err = v.client.Total(v.ctx, s)
+			return err
+		})
+	}
+	err := group(ask...)
+	return slices.IndexFunc(totals, func(total int64) bool { return total != 0 }), err
 }
 
 // describe finds the name and the service of a span that has samples.
@@ -136,20 +175,15 @@ func (v *view) valueOf(label string, asked querier.Selector) (string, error) {
 	}
 	for len(values) > 0 {
 		pieces := slices.Collect(slices.Chunk(values, (len(values)+ways-1)/ways))
-		found := make([]int64, len(pieces))
-		var ask []func() error
+		asks := make([]querier.Selector, len(pieces))
 		for i, piece := range pieces {
-			s := asked
-			s.Labels = withList(asked.Labels, label, piece)
-			ask = append(ask, func() (err error) {
-				found[i], err = v.client.Total(v.ctx, s)
-				return err
-			})
+			asks[i] = asked
+			asks[i].Labels = withList(asked.Labels, label, piece)
 		}
-		if err := group(ask...); err != nil {
+		i, err := v.first(asks)
+		if err != nil {
 			return "", err
 		}
-		i := slices.IndexFunc(found, func(total int64) bool { return total != 0 })
 		switch {
 		case i < 0:
 			return "", nil // Its samples lack the label.

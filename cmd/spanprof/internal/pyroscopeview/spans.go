@@ -21,7 +21,7 @@ import (
 const (
 	// spanSteps is into how many steps the time of a list is cut: the server gives some
 	// spans of each.
-	spanSteps = 60
+	spanSteps = 20
 	// spanSeries bounds the names with spans from the server.
 	spanSeries = 100
 )
@@ -75,6 +75,11 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)
+	for _, found := range v.spans {
+		if q.TraceID != "" && found.TraceID == q.TraceID {
+			from, until = found.from, found.until // The rest of a trace is near.
+		}
+	}
 	s := querier.Selector{Labels: spanLabels(q), From: from, Until: until}
 	kind, all := exporter.KindCPU, &spanPage{}
 	for _, kind = range []exporter.Kind{exporter.KindCPU, exporter.KindWall} {

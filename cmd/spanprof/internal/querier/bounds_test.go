@@ -252,9 +252,9 @@ func TestRequests(t *testing.T) {
 
 // The answers have the fields of querier.proto, and errors are passed on.
 func TestAnswers(t *testing.T) {
-	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"names":["n"],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"}],
+	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"names":["n"],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"},{"name":"span_name","value":"GET /"}],
 		"points":[{"value":1.5,"timestamp":"1000"}],
-		"slots":[{"counts":[3,4],"exemplars":[{"timestamp":"2000","spanId":"s","traceId":"t","value":"9","labels":[{"name":"span_name","value":"GET /"}]}]}]}]}`
+		"slots":[{"counts":[3,4],"exemplars":[{"timestamp":"2000","spanId":"s","traceId":"t","value":"9"}]}]}]}`
 	status := 200
 	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(status, asJSON, text), nil })
 	for range 2 {
@@ -265,7 +265,7 @@ func TestAnswers(t *testing.T) {
 		spans, all, cut, err5 := c.Spans(t.Context(), Selector{}, time.Second, 1)
 		got := fmt.Sprint(sets, names, total, points, spans, all, cut)
 		want := fmt.Sprint([]map[string]string{{"a": "b"}}, []string{"n"}, 12,
-			[]Points{{map[string]string{"service_name": "shop"}, []Point{{time.UnixMilli(1000), 1.5}}}},
+			[]Points{{map[string]string{"service_name": "shop", "span_name": "GET /"}, []Point{{time.UnixMilli(1000), 1.5}}}},
 			[]Span{{"s", "t", map[string]string{"service_name": "shop", "span_name": "GET /"}, time.UnixMilli(2000), 9}}, 7, true)
 		if status != 200 {
 			want = fmt.Sprint([]map[string]string(nil), []string(nil), 0, []Points(nil), []Span(nil), 0, false)

@@ -170,7 +170,7 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 // Span is what one profile has of a span.
 type Span struct {
 	ID, TraceID string
-	// Labels are the labels of the series.
+	// Labels are the name and the service. Spans share them.
 	Labels map[string]string
 	// Time is the time of the profile.
 	Time  time.Time
@@ -201,7 +201,6 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 					SpanID    string
 					TraceID   string
 					Value     int64 `json:",string"`
-					Labels    []labelPair
 				}
 			}
 		}
@@ -210,12 +209,12 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		return nil, 0, false, err
 	}
 	for _, series := range answer.Series {
+		labels := labelsOf(series.Labels)
 		for _, slot := range series.Slots {
 			for _, n := range slot.Counts {
 				total += n
 			}
 			for _, e := range slot.Exemplars {
-				labels := labelsOf(append(e.Labels, series.Labels...))
 				spans = append(spans, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
 			}
 		}
