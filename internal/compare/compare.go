@@ -4,7 +4,7 @@
 // Package compare finds what moved between two sets of CPU profiles, beyond noise: two
 // versions of a service, for example.
 //
-//	before, after := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+//	before, after := compare.NewSide(""), compare.NewSide("")
 //	err := before.Add("replica-1", profile) // and all others
 //	result, err := compare.Compare(before, after, "")
 //
@@ -197,7 +197,7 @@ func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
 	_, all := c.change(total)
 	if r.Per != PerShare {
 		s := prior{}.welch(all)
-		r.Total.Test = s.test(s.p(), s.p(), 1)
+		r.Total.Test = s.test(s.p(), s.p())
 	}
 	common := newPrior(pairs, parts)
 	statistics, p := make([]statistic, len(pairs)), make([]float64, len(pairs))
@@ -206,7 +206,7 @@ func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
 		p[i] = statistics[i].p()
 	}
 	for i, q := range adjusted(p) {
-		changes[i].Test = statistics[i].test(p[i], q, len(p))
+		changes[i].Test = statistics[i].test(p[i], q)
 	}
 }
 
@@ -238,23 +238,12 @@ func (c *comparison) side(units []unit, m measure, all float64) (float64, moment
 
 // summarize sets what follows from the tests of the functions.
 func (r *Result) summarize() {
-	var detectable []float64
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		f.Moved = f.Total.Moved() || f.Self.Moved()
-		t := cmp.Or(f.Total.Test, f.Self.Test)
-		if t == nil {
-			continue
+		if f.Total.Test != nil || f.Self.Test != nil {
+			r.Tested++
 		}
-		r.Tested++
-		detectable = append(detectable, t.Detectable)
-		if r.Detectable == nil || t.Detectable < r.Detectable.Ratio {
-			r.Detectable = &Detectable{Function: f.Name, Ratio: t.Detectable}
-		}
-	}
-	if r.Detectable != nil {
-		slices.Sort(detectable)
-		r.Detectable.Median = detectable[len(detectable)/2]
 	}
 }
 

@@ -165,22 +165,17 @@ func (s statistic) p() float64 {
 }
 
 // test returns the test of one of some values.
-func (s statistic) test(p, q float64, tests int) *Test {
-	t := &Test{P: p, Q: q, Moved: q <= level, Low: math.Exp(s.difference), High: math.Exp(s.difference), Detectable: 1}
+func (s statistic) test(p, q float64) *Test {
+	t := &Test{P: p, Q: q, Moved: q <= level, Low: math.Exp(s.difference), High: math.Exp(s.difference)}
 	if s.deviation > 0 {
 		margin := s.deviation * quantile(level/2, s.degrees)
 		t.Low, t.High = math.Exp(s.difference-margin), math.Exp(s.difference+margin)
-		// One that moves alone has to be as unlikely as this.
-		alone := level / float64(tests)
-		t.Detectable = math.Exp(s.deviation * (quantile(alone/2, s.degrees) + quantile(1-power, s.degrees)))
 	}
 	return t
 }
 
-const (
-	level = 0.05
-	power = 0.8
-)
+// level is the q of a change beyond noise, and 1 less the confidence of intervals.
+const level = 0.05
 
 // Ratio returns the ratio of the means of two sets of values above zero. Without a difference it
 // is between 1/noise and noise in 99 % of comparisons. It is NaN if a set has fewer than two values.
