@@ -78,7 +78,6 @@ type merger struct {
 	config
 	replicas     []*replica
 	cpu, samples int64
-	nameless     int64 // samples without a function's name
 	spans        map[string]int64
 	binaries     []binary
 	pending      int // see maxPending
@@ -115,11 +114,10 @@ func (m *merger) add(source Source) error {
 	r.cpu += s.cpu
 	m.cpu += s.cpu
 	m.samples += s.samples
-	m.nameless += s.nameless
 	for name, n := range s.spans {
 		m.spans[name] += n
 	}
-	m.see(s.binaries)
+	m.see(p, s.samples)
 	if s.cpu == 0 {
 		return nil
 	}

@@ -188,7 +188,7 @@ func (c *comparison) fill(r *Result) {
 	}
 	r.summarize()
 	slices.SortFunc(r.Functions, func(a, b Function) int {
-		return cmp.Or(compareBool(b.Moved, a.Moved), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.moves(), a.moves()), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -231,8 +231,8 @@ func (c *comparison) side(units []unit, m measure, all float64) (float64, moment
 		counting += c.work / u.work / n
 	}
 	y := momentsOf(logs)
-	y.samples = all / c.sample / float64(len(c.before)+len(c.after))
-	y.counting = counting * (1 - min(1, all/c.all.total)) / y.samples
+	samples := all / c.sample / float64(len(c.before)+len(c.after)) // of a unit, on average
+	y.counting = counting * (1 - min(1, all/c.all.total)) / samples
 	return sum, y
 }
 
@@ -247,20 +247,18 @@ func (r *Result) summarize() {
 	}
 }
 
+// moves is the number of a function's changes beyond noise, at most 1.
+func (f Function) moves() int {
+	if f.Moved {
+		return 1
+	}
+	return 0
+}
+
 // size is how much CPU time a function differs.
 func (f Function) size() float64 {
 	if f.Self.Moved() && !f.Total.Moved() {
 		return math.Abs(f.Self.After - f.Self.Before)
 	}
 	return math.Abs(f.Total.After - f.Total.Before)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

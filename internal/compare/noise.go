@@ -7,18 +7,15 @@ import "math"
 
 // moments is the mean of some logarithms on one side, and how they vary.
 type moments struct {
-	logs           []float64
 	n              float64
 	mean, variance float64
-	// samples is the mean number of samples, over both sides.
-	samples float64
 	// counting is the variance that the number of samples alone makes, if each
 	// came by itself.
 	counting float64
 }
 
 func momentsOf(y []float64) moments {
-	m := moments{logs: y, n: float64(len(y))}
+	m := moments{n: float64(len(y))}
 	for _, v := range y {
 		m.mean += v / m.n
 	}

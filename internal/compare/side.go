@@ -98,24 +98,21 @@ func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile)
 	if err != nil {
 		return err
 	}
+	sum, samples := newSummer(), 0.0
 	for _, sample := range parsed.Sample {
-		if ns, count := value.of(sample); ns < 0 || count < 0 {
+		ns, count := value.of(sample)
+		if ns < 0 || count < 0 {
 			return errors.New("compare: a CPU profile with values below zero: is it a difference already?")
+		}
+		if s.span == "" || slices.Contains(sample.Label[labelkey.SpanName], s.span) {
+			sum.sample(sample.Location, ns)
+			samples += count
 		}
 	}
 	at := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
 	if at < 0 {
 		at = len(s.runs)
 		s.runs = append(s.runs, &run{name: name})
-	}
-	sum, samples := newSummer(), 0.0
-	for _, sample := range parsed.Sample {
-		if s.span != "" && !slices.Contains(sample.Label[labelkey.SpanName], s.span) {
-			continue
-		}
-		ns, count := value.of(sample)
-		sum.sample(sample.Location, ns)
-		samples += count
 	}
 	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds()})
 	return nil

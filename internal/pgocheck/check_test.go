@@ -145,14 +145,3 @@ func TestRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// Reading stops at a bound.
-func TestBounded(t *testing.T) {
-	b := &bounded{bytes.NewReader(make([]byte, 100)), 10}
-	if _, err := b.ReadAt(make([]byte, 10), 50); err != nil {
-		t.Error(err)
-	}
-	if _, err := b.ReadAt(make([]byte, 1), 0); err == nil {
-		t.Error("more was read")
-	}
-}

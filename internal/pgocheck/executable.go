@@ -29,7 +29,7 @@ func Read(path string) (*Executable, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	names, err := functions(&bounded{f, 512 << 20})
+	names, err := functions(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
