@@ -177,6 +177,5 @@ func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
-	client.ReportTo(func(text string) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", text) })
 	return page{pyroscopeview.Handler(client, lookback, opts...), "/"}, nil
 }

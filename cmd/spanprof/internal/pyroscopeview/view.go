@@ -10,7 +10,7 @@
 //	selector.go  conditions of a query as selectors of the server
 //	selection.go samples: a flame graph, pprof
 //	kinds.go     services, their profile types and kinds
-//	series.go    values over time and by name
+//	series.go    CPU time by name
 //	spans.go     the list of spans
 //	span.go      one span: its name and service
 package pyroscopeview

@@ -268,7 +268,7 @@ func (s *pyroscope) part(ctx context.Context, t querier.Type, of querier.Selecto
 		return part, err
 	}
 	// A point a second: profiles of several replicas that come at the same time count once.
-	all, err := s.client.SelectSeries(ctx, of, nil, time.Second, 0, false)
+	all, err := s.client.SelectSeries(ctx, of, nil, time.Second, 0)
 	if err != nil {
 		return nil, err
 	}
