@@ -92,8 +92,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		case len(matches) == 0:
 			return nil, err
 		}
-		named := strings.HasPrefix(filepath.Base(string(s)), "..")
-		roots = slices.DeleteFunc(matches, func(path string) bool { return !named && inConfigMap(path) })
+		roots = matches
 	}
 	var paths []string
 	for dirs := roots; len(dirs) > 0; dirs = dirs[1:] {
@@ -109,7 +108,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		}
 		for _, e := range entries {
 			switch path := filepath.Join(dirs[0], e.Name()); {
-			case e.IsDir() && !inConfigMap(path):
+			case e.IsDir():
 				dirs = append(dirs, path)
 			case !e.IsDir() && isProfile(path):
 				paths = append(paths, path)
@@ -130,13 +129,6 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 
 // maxPaths bounds the files and directories of a SOURCE.
 const maxPaths = 1 << 20
-
-// inConfigMap reports whether a path is a ConfigMap's own: ..data, or a directory beside it.
-// Other links beside these lead to its files.
-func inConfigMap(path string) bool {
-	_, err := os.Lstat(filepath.Join(filepath.Dir(path), "..data"))
-	return err == nil && strings.HasPrefix(filepath.Base(path), "..")
-}
 
 // Seen has the files that were read, by kind and absolute path without links. Two SOURCEs of
 // a command line may have the same file. Its samples must count once.
