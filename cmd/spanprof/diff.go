@@ -63,6 +63,7 @@ func runDiff(ctx context.Context, c *call) error {
 	untrusted.LimitMemory(512 << 20)
 	var sides [2]*compare.Side
 	for i, arg := range c.Args() {
+		c.progressf("reading %s", arg)
 		sides[i] = compare.NewSide(*span)
 		if err := readSide(ctx, c, arg, sides[i]); err != nil {
 			return fmt.Errorf("diff: %w", err)
@@ -165,9 +166,9 @@ func (d *diff) verdict(r *compare.Result) error {
 
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
-	r := &reader{call: c, kinds: []exporter.Kind{exporter.KindCPU, exporter.KindHeap}}
 	n := 0
-	err := r.read(ctx, list(arg), func(src source.Source, p *source.Profile) error {
+	kinds := []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
+	err := source.ReadAll(ctx, list(arg), kinds, c.leftOut, func(src source.Source, p *source.Profile) error {
 		err := side.Add(runOf(src, p), p.Profile)
 		if err == nil {
 			n++

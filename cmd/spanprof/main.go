@@ -79,6 +79,9 @@ func (c *call) progressf(format string, args ...any) {
 	}
 }
 
+// leftOut reports a profile or a SOURCE that cannot be used.
+func (c *call) leftOut(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: left out:", err) }
+
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

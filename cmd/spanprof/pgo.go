@@ -81,10 +81,10 @@ const maxWarning = 2000
 // which a directory or a glob may have too.
 func mergePGO(ctx context.Context, c *call, args []string, out string, options []pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
-	r := &reader{call: c, kinds: []exporter.Kind{exporter.KindCPU}}
+	c.progressf("reading %s", args)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = r.read(ctx, args, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, args, []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
 			if p.Name != src.String() && sameFile(p.Name, out) {
 				return errors.New("it is the file to write; name it as a SOURCE to merge it")
 			}
@@ -102,7 +102,7 @@ func mergePGO(ctx context.Context, c *call, args []string, out string, options [
 		return nil, err
 	}
 	for _, err := range result.LeftOut {
-		r.leftOut(err)
+		c.leftOut(err)
 	}
 	for _, w := range result.Warnings {
 		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))

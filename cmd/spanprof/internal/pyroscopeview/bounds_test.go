@@ -58,7 +58,7 @@ func viewOf(t *testing.T, server http.Handler) *view {
 	t.Helper()
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	v, err := newSource(newClient(t, s.URL, 8<<20), time.Hour).View(t.Context(), time.Time{}, time.Time{})
+	v, err := (&source{newClient(t, s.URL, 8<<20)}).View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestCallsOfAPage(t *testing.T) {
 	}
 	c := newClient(t, "http://pyroscope", 1)
 	synctest.Test(t, func(t *testing.T) {
-		v, err := newSource(c, time.Hour).View(t.Context(), time.Time{}, time.Time{})
+		v, err := (&source{c}).View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ type Client struct {
 // https://, or with pyroscope+ before these. The credentials are of package client.
 // An unpacked answer may have maxBytes. The error for a larger one ends with remedy.
 func New(address *url.URL, maxBytes int64, remedy string) (*Client, error) {
-	own, err := client.New(nil)
+	own, err := client.New()
 	if err != nil {
 		return nil, err
 	}

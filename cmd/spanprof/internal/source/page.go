@@ -38,7 +38,7 @@ func newPage(u *url.URL) (Source, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	c, err := client.New(sameServer)
+	c, err := client.New()
 	if err != nil {
 		return nil, err
 	}
