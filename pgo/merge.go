@@ -46,9 +46,7 @@ const minLeaf = 2
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{spans: map[string]int64{}}
 	for _, o := range opts {
-		if o != nil {
-			m.config = o.apply(m.config)
-		}
+		m.config = o.apply(m.config)
 	}
 	if m.leaf != 0 && m.leaf < minLeaf {
 		return nil, fmt.Errorf("pgo: WithLeaf needs at least %d: fewer frames are not a call", minLeaf)

@@ -92,12 +92,15 @@ func TestRates(t *testing.T) {
 		s.Value = []int64{1e6} // microseconds
 	}
 	timed.SampleType = []*profile.ValueType{{Type: "cpu", Unit: "microseconds"}}
+	mixed := calling("main.serve", "main.mix", 20) // with memory before CPU time
+	mixed.SampleType = append([]*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}, mixed.SampleType...)
+	mixed.Sample[0].Value = append([]int64{4096}, mixed.Sample[0].Value...)
 	timed.PeriodType = &profile.ValueType{Type: "cpu", Unit: "microseconds"}
-	result, err := merge([]pgo.Source{{Replica: "a", Data: encode(t, fast)}, {Replica: "a", Profile: slow}, {Replica: "a", Profile: counted}, {Replica: "a", Profile: timed}})
+	result, err := merge([]pgo.Source{{Replica: "a", Data: encode(t, fast)}, {Replica: "a", Profile: slow}, {Replica: "a", Profile: counted}, {Replica: "a", Profile: timed}, {Replica: "a", Profile: mixed}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][2]int64{"main.hash": {1e10, 1000}, "main.sort": {970 * 10309278, 970}, "main.read": {1e8, 10}, "main.write": {1e9, 100}}
+	want := map[string][2]int64{"main.hash": {1e10, 1000}, "main.sort": {970 * 10309278, 970}, "main.read": {1e8, 10}, "main.write": {1e9, 100}, "main.mix": {2e8, 20}}
 	if diff := cmp.Diff(want, totals(result.Profile)); diff != "" {
 		t.Error(diff)
 	}
@@ -211,7 +214,8 @@ func TestBadSources(t *testing.T) {
 	for _, f := range old.Function {
 		f.StartLine = 0
 	}
-	minus := calling("main.serve", "main.hash", -5)
+	minus, fewer := calling("main.serve", "main.hash", -5), calling("main.serve", "main.hash", 5)
+	minus.Sample[0].Value[0], fewer.Sample[0].Value[0] = 5, -5
 	huge := calling("main.serve", "main.hash", 1000)
 	huge.Sample[0].Value[1] = 1 << 62
 	deep := calling("main.serve", "main.hash", 1000)
@@ -230,6 +234,7 @@ func TestBadSources(t *testing.T) {
 		{"heap", pgo.Source{Data: encode(t, heap)}, "not a CPU profile: it measures inuse_objects/count, inuse_space/bytes"},
 		{"wall", pgo.Source{Profile: wall}, pgo.ErrNotCPU.Error()},
 		{"difference", pgo.Source{Profile: minus}, "values below zero"},
+		{"fewer samples", pgo.Source{Profile: fewer}, "values below zero"},
 		{"no data", pgo.Source{}, "no bytes"},
 		{"old", pgo.Source{Profile: old}, "no function has a start line"},
 	} {
@@ -300,6 +305,16 @@ func TestRecursion(t *testing.T) {
 			t.Errorf("%d locations, want 4", n)
 		}
 	}
+	p.Location[3].Line = []profile.Line{{Function: leaf.Line[0].Function, Line: 46}} // a call from another line
+	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range result.Profile.Location {
+		if l.Address != 0 {
+			t.Errorf("%v has the address %d", l.Line, l.Address)
+		}
+	}
 }
 
 // Samples without CPU time are skipped. Profiles of one program are listed as one.
@@ -321,7 +336,7 @@ func TestIdleSamples(t *testing.T) {
 func TestMany(t *testing.T) {
 	data := encode(t, calling("main.serve", "main.hash", 10))
 	windows := slices.Repeat([]pgo.Source{{Name: "window", Replica: "a", Data: data}}, 200)
-	result, err := merge(windows, nil, pgo.WithLeaf(5))
+	result, err := merge(windows, pgo.WithLeaf(2))
 	if err != nil {
 		t.Fatal(err)
 	}

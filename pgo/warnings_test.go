@@ -22,6 +22,7 @@ func TestOtherBinaries(t *testing.T) {
 		{[]binary{{file: "a", buildID: "1"}, {file: "a", buildID: "2"}}, "of 2 builds; calls that moved to other lines are counted apart: a, build id 1, a, build id 2"},
 		{[]binary{{file: "a", buildID: "1"}, {file: "a"}}, ""},
 		{[]binary{{file: "a"}, {}}, ""},
+		{[]binary{{file: "a"}, {file: "b"}, {}, {}, {}, {}, {}, {}, {}, {}}, "an unknown program, an unknown program"},
 	} {
 		got := strings.Join(otherBinaries(test.binaries), "")
 		if test.want == "" && got != "" || !strings.HasSuffix(got, test.want) {

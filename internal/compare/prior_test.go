@@ -169,6 +169,9 @@ func TestRatio(t *testing.T) {
 	if beyond < 8 || beyond > 36 || found < 1990 {
 		t.Errorf("%d of 2000 beyond the noise, want about 20; %d of 2000 found", beyond, found)
 	}
+	if ratio, noise := Ratio([]float64{1, 1}, []float64{2, 2}); ratio != 2 || noise != 1 {
+		t.Errorf("without noise: got %v, %v, want 2, 1", ratio, noise)
+	}
 	if ratio, _ := Ratio([]float64{1}, []float64{1, 2}); !math.IsNaN(ratio) {
 		t.Errorf("of one value: got %v", ratio)
 	}

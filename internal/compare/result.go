@@ -36,7 +36,6 @@ const (
 type Result struct {
 	Unit Unit `json:"unit"`
 	Per  Per  `json:"per"`
-	// Before and After are the two sides.
 	Before Size `json:"before"`
 	After  Size `json:"after"`
 	// Total is all CPU time that is selected. Its test is not one of the functions'
