@@ -46,9 +46,7 @@ const minLeaf = 2
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{spans: map[string]int64{}}
 	for _, o := range opts {
-		if o != nil {
-			m.config = o.apply(m.config)
-		}
+		m.config = o.apply(m.config)
 	}
 	if m.leaf != 0 && m.leaf < minLeaf {
 		return nil, fmt.Errorf("pgo: WithLeaf needs at least %d: fewer frames are not a call", minLeaf)
@@ -78,7 +76,6 @@ type merger struct {
 	config
 	replicas     []*replica
 	cpu, samples int64
-	nameless     int64 // samples without a function's name
 	spans        map[string]int64
 	binaries     []binary
 	pending      int // see maxPending
@@ -115,11 +112,10 @@ func (m *merger) add(source Source) error {
 	r.cpu += s.cpu
 	m.cpu += s.cpu
 	m.samples += s.samples
-	m.nameless += s.nameless
 	for name, n := range s.spans {
 		m.spans[name] += n
 	}
-	m.see(s.binaries)
+	m.see(p, s.samples)
 	if s.cpu == 0 {
 		return nil
 	}

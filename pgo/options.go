@@ -22,10 +22,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 // error if n is less than 2. By default, stacks stay whole.
 func WithLeaf(n int) Option {
 	return optionFunc(func(c config) config {
-		c.leaf = n
-		if n <= 0 {
-			c.leaf = -1
-		}
+		c.leaf = max(n, 1)
 		return c
 	})
 }

@@ -34,13 +34,10 @@ const maxInlined = 1000
 
 // stripped is what is kept of one source.
 type stripped struct {
-	profile      *profile.Profile
-	cpu          int64 // nanoseconds
-	samples      int64
-	nameless     int64            // samples without a function's name
-	spans        map[string]int64 // samples by the name of their span, with WithSpan
-	binaries     []binary
-	hasStartLine bool
+	profile *profile.Profile
+	cpu     int64 // nanoseconds
+	samples int64
+	spans   map[string]int64 // samples by the name of their span, with WithSpan
 }
 
 // strip returns a copy of p that has only CPU time and counts, without labels, addresses
@@ -63,7 +60,7 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 		spans: map[string]int64{},
 	}
 	frames := locations{profile: s.profile, of: map[place]*profile.Location{}}
-	on := map[*profile.Location]bool{}
+	hasStartLine := false
 	for _, sample := range used.Sample {
 		ns, count := sample.Value[used.cpu], int64(0)
 		if used.count >= 0 {
@@ -94,12 +91,11 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 		}
 		s.cpu += ns
 		s.samples += count
-		if len(sample.Location) == 0 || len(sample.Location[0].Line) == 0 {
-			s.nameless += count
-		}
 		stack := sample.Location
 		for _, l := range stack {
-			on[l] = true
+			for _, line := range l.Line {
+				hasStartLine = hasStartLine || line.Function != nil && line.Function.StartLine != 0
+			}
 		}
 		if c.leaf > 0 && len(stack) > c.leaf {
 			stack = stack[:c.leaf]
@@ -109,13 +105,7 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			Location: frames.stripped(stack),
 		})
 	}
-	s.binaries = binariesOf(p, on, s.samples)
-	for l := range on {
-		for _, line := range l.Line {
-			s.hasStartLine = s.hasStartLine || line.Function != nil && line.Function.StartLine != 0
-		}
-	}
-	if len(s.profile.Sample) > 0 && !s.hasStartLine {
+	if len(s.profile.Sample) > 0 && !hasStartLine {
 		return nil, fmt.Errorf("%w for the compiler: no function has a start line; use Go's own profiler", ErrNotCPU)
 	}
 	return s, nil

@@ -163,6 +163,6 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 // errorJSON is the JSON of an error.
 type errorJSON struct {
 	Error string `json:"error"`
-	// Column is the place of the error in the query, in bytes from 1.
+	// Column is the place of the error in the query, in characters from 1.
 	Column int `json:"column,omitempty"`
 }

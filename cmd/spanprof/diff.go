@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -39,21 +38,16 @@ CPU time per second, 3 runs with 4502 samples before and 3 runs with 5102 sample
 
 // diff has the values of the flags of a diff.
 type diff struct {
-	selection compare.Selection
-	per       compare.Per
-	requests  [2][]float64 // of each side
-	json      bool
-	failOver  float64 // 0.05 is 5 %; negative if the flag is not given
+	per      compare.Per
+	requests [2][]float64 // of each side
+	json     bool
+	failOver float64 // 0.05 is 5 %; negative if the flag is not given
 }
 
 func runDiff(ctx context.Context, c *call) error {
 	d := diff{failOver: -1}
-	c.StringVar(&d.selection.Span, "span", "", "compare only samples of spans with this `name`")
-	c.Func("focus", "compare only samples with a function on their stack that matches this `regexp`", func(s string) (err error) {
-		d.selection.Focus, err = regexp.Compile(s)
-		return err
-	})
-	c.Func("per", "divide CPU time by this: request, span (only spans with samples), second or share (of the total); the default is request with -requests, else second, else share", d.setPer)
+	span := c.String("span", "", "compare only samples of spans with this `name`")
+	c.Func("per", "divide CPU time by this: request, second or share (of the total); the default is request with -requests, else second, else share", d.setPer)
 	c.Func("requests", "`BEFORE:AFTER`, the requests that each side has served: one number for every run, or one for each with commas", d.setRequests)
 	c.BoolVar(&d.json, "json", false, "write JSON with all functions, the fields of compare.Result")
 	c.Func("fail-over", "exit with 3 if a function's CPU time per unit of work grew by more than this `percentage`, beyond noise, and with 2 if there are not enough runs", d.setFailOver)
@@ -69,7 +63,8 @@ func runDiff(ctx context.Context, c *call) error {
 	untrusted.LimitMemory(512 << 20)
 	var sides [2]*compare.Side
 	for i, arg := range c.Args() {
-		sides[i] = compare.NewSide(d.selection)
+		c.progressf("reading %s", arg)
+		sides[i] = compare.NewSide(*span)
 		if err := readSide(ctx, c, arg, sides[i]); err != nil {
 			return fmt.Errorf("diff: %w", err)
 		}
@@ -99,11 +94,11 @@ func runDiff(ctx context.Context, c *call) error {
 
 func (d *diff) setPer(s string) error {
 	switch per := compare.Per(s); per {
-	case compare.PerRequest, compare.PerSpan, compare.PerSecond, compare.PerShare:
+	case compare.PerRequest, compare.PerSecond, compare.PerShare:
 		d.per = per
 		return nil
 	}
-	return errors.New("known are request, span, second and share")
+	return errors.New("known are request, second and share")
 }
 
 func (d *diff) setRequests(s string) error {
@@ -171,9 +166,9 @@ func (d *diff) verdict(r *compare.Result) error {
 
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
-	r := &reader{call: c, kinds: []exporter.Kind{exporter.KindCPU, exporter.KindHeap}}
 	n := 0
-	err := r.read(ctx, list(arg), func(src source.Source, p *source.Profile) error {
+	kinds := []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
+	err := source.ReadAll(ctx, list(arg), kinds, c.leftOut, func(src source.Source, p *source.Profile) error {
 		err := side.Add(runOf(src, p), p.Profile)
 		if err == nil {
 			n++

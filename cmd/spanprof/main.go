@@ -79,6 +79,9 @@ func (c *call) progressf(format string, args ...any) {
 	}
 }
 
+// leftOut reports a profile or a SOURCE that cannot be used.
+func (c *call) leftOut(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: left out:", err) }
+
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -98,11 +101,7 @@ func (w plainWriter) Write(p []byte) (int, error) {
 		if bytes.HasSuffix(line, []byte("\n")) {
 			text, end = line[:len(line)-1], "\n"
 		}
-		columns := strings.Split(string(text), "\t") // of a list of flags
-		for i := range columns {
-			columns[i] = termtext.OneLine(columns[i])
-		}
-		if _, err := io.WriteString(w.Writer, strings.Join(columns, "\t")+end); err != nil {
+		if _, err := io.WriteString(w.Writer, termtext.OneLine(string(text))+end); err != nil {
 			return 0, err
 		}
 	}

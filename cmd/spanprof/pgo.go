@@ -23,7 +23,7 @@ import (
 var pgoCommand = command{
 	name: "pgo",
 	synopsis: `[-o default.pgo] [FLAG]... SOURCE...
-       spanprof pgo -check PACKAGE [PROFILE [SOURCE]...]`,
+       spanprof pgo -check PACKAGE [PROFILE]`,
 	summary: "merges CPU profiles into default.pgo for go build, or checks that it still fits",
 	example: `$ spanprof pgo -o cmd/shop/default.pgo recordings
 cmd/shop/default.pgo: 48210 samples of 1832 functions, 8m2.1s of CPU time, from 3 replicas
@@ -34,7 +34,7 @@ $ spanprof pgo -check ./cmd/shop
 
 func runPGO(ctx context.Context, c *call) error {
 	out := c.String("o", "default.pgo", "the `file` to write; it is replaced")
-	check := c.Bool("check", false, "list the hot functions of PROFILE that PACKAGE has lost. PACKAGE is built as by go build, or is an executable. PROFILE is default.pgo beside PACKAGE by default. SOURCEs are a workload to measure PROFILE by")
+	check := c.Bool("check", false, "list the hot functions of PROFILE that PACKAGE has lost. PACKAGE is built as by go build, or is an executable. PROFILE is default.pgo beside PACKAGE by default")
 	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file; 0 keeps all")
 	span := c.String("span", "", "use only samples of spans with this `name`; a pyroscope SOURCE has span_name in its query instead")
 	if err := c.parse(); err != nil {
@@ -55,7 +55,7 @@ func runPGO(ctx context.Context, c *call) error {
 	case *check && given["o"]:
 		return errors.New("pgo: -check writes no file: leave -o out")
 	case *check:
-		return runCheck(ctx, c, options)
+		return runCheck(ctx, c)
 	case c.NArg() == 0:
 		return errors.New("pgo: name a SOURCE: a directory of profiles, or the address of a process")
 	}
@@ -81,10 +81,10 @@ const maxWarning = 2000
 // which a directory or a glob may have too.
 func mergePGO(ctx context.Context, c *call, args []string, out string, options []pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
-	r := &reader{call: c, kinds: []exporter.Kind{exporter.KindCPU}}
+	c.progressf("reading %s", args)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = r.read(ctx, args, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, args, []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
 			if p.Name != src.String() && sameFile(p.Name, out) {
 				return errors.New("it is the file to write; name it as a SOURCE to merge it")
 			}
@@ -102,7 +102,7 @@ func mergePGO(ctx context.Context, c *call, args []string, out string, options [
 		return nil, err
 	}
 	for _, err := range result.LeftOut {
-		r.leftOut(err)
+		c.leftOut(err)
 	}
 	for _, w := range result.Warnings {
 		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))

@@ -15,13 +15,12 @@ import (
 	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/internal/termtext"
-	"github.com/spanprof/spanprof/pgo"
 )
 
-// runCheck compares a profile with a program, and with the workload of SOURCEs, if any.
-func runCheck(ctx context.Context, c *call, options []pgo.Option) error {
-	if c.NArg() == 0 {
-		return errors.New("pgo: -check PACKAGE: name the package main, or its executable")
+// runCheck compares a profile with a program.
+func runCheck(ctx context.Context, c *call) error {
+	if c.NArg() != 1 && c.NArg() != 2 {
+		return errors.New("pgo: -check PACKAGE [PROFILE]: name the package main, or its executable, and perhaps a profile")
 	}
 	program, dir := c.Arg(0), "."
 	var built *pgocheck.Executable
@@ -58,24 +57,7 @@ func runCheck(ctx context.Context, c *call, options []pgo.Option) error {
 			program, len(check.Missing), check.Hot, file, check.Self*100, check.Calls*100, "SELF", "TOTAL", "FUNCTION")
 	}
 	for _, m := range check.Missing {
-		now := "gone"
-		if m.Now != "" {
-			now = "perhaps now " + termtext.OneLine(m.Now)
-		}
-		fmt.Fprintf(c.stdout, "%6.2f%% %6.2f%%  %s: %s\n", m.Self*100, m.Total*100, termtext.OneLine(m.Name), now)
+		fmt.Fprintf(c.stdout, "%6.2f%% %6.2f%%  %s\n", m.Self*100, m.Total*100, termtext.OneLine(m.Name))
 	}
-	if c.NArg() < 3 {
-		return nil
-	}
-	workload, err := mergePGO(ctx, c, c.Args()[2:], "", options)
-	if err != nil {
-		return err
-	}
-	share, own, err := pgocheck.Cover(profile, workload.Profile)
-	if err != nil {
-		return fmt.Errorf("pgo: %w", err)
-	}
-	fmt.Fprintf(c.stdout, "\nOf the workload's CPU time (%s), %.1f %% is in hot calls of %s.\nA profile of its own would have %.1f %%.\n",
-		termtext.Plural(workload.Samples, "sample"), share*100, filepath.Base(file), own*100)
 	return nil
 }

@@ -44,7 +44,7 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Resource[key] = value
 		return nil
 	})
-	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles below -o may take, with earlier recordings; beyond it the oldest are removed")
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles of each run of a process may take; beyond it the oldest are removed")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -89,16 +89,12 @@ func runRecord(ctx context.Context, c *call) error {
 	}
 	// The last profile of each cumulative kind is held to compare the next.
 	untrusted.LimitMemory(int64(448+64*len(config.Targets)) << 20)
-	results, removed := record.Run(ctx, config)
 	var without []string
-	for _, r := range results {
+	for _, r := range record.Run(ctx, config) {
 		_, _ = fmt.Fprintln(c.stdout, r)
 		if r.Profiles == 0 {
 			without = append(without, r.Target)
 		}
-	}
-	if removed > 0 {
-		_, _ = fmt.Fprintf(c.stdout, "%d of the oldest profiles were removed: all together have at most %d bytes (-max-bytes)\n", removed, config.MaxBytes)
 	}
 	if len(without) > 0 {
 		return fmt.Errorf("record: no profile of %s", strings.Join(without, ", "))

@@ -17,7 +17,6 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/pyroscopeview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -47,7 +46,6 @@ func runView(ctx context.Context, c *call) error {
 		hosts = append(hosts, name)
 		return nil
 	})
-	lookback := c.Duration("lookback", time.Hour, "the default time range of pages of a Pyroscope server")
 	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 384 MiB), or one answer of a Pyroscope server (default 64 MiB)")
 	if err := c.parse(); err != nil {
 		return err
@@ -69,7 +67,7 @@ func runView(ctx context.Context, c *call) error {
 	go func() { // a signal ends the command also if this does not return
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
-			p, err = pyroscopeViewOf(c, address, *lookback, *maxBytes, viewer.WithAllowedHosts(hosts...))
+			p, err = pyroscopeViewOf(address, *maxBytes, viewer.WithAllowedHosts(hosts...))
 		} else if of, ok, failed := directoryViewOf(c, held, viewer.WithAllowedHosts(hosts...)); ok {
 			p, err = of, failed
 		} else {
@@ -117,16 +115,10 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 	}
 	for i, arg := range c.Args() {
 		set := &sets[i*(len(sets)-1)]
-		args := []string{arg}
 		if len(sets) == 2 {
-			args = list(arg)
-		}
-		for _, arg := range args {
-			src, err := source.Parse(arg)
-			if err != nil {
-				return page{}, fmt.Errorf("view: %w", err)
-			}
-			set.Sources = append(set.Sources, src)
+			set.Sources = list(arg)
+		} else {
+			set.Sources = append(set.Sources, arg)
 		}
 	}
 	start := time.Now()
@@ -165,10 +157,7 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 const minAnswer = 1 << 20
 
 // pyroscopeViewOf shows what a server has.
-func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes int64, opts ...viewer.Option) (page, error) {
-	if lookback <= 0 {
-		return page{}, fmt.Errorf("view: -lookback %s: want a time such as 1h", lookback)
-	}
+func pyroscopeViewOf(address *url.URL, maxBytes int64, opts ...viewer.Option) (page, error) {
 	maxBytes = cmp.Or(maxBytes, 64<<20)
 	if maxBytes < minAnswer {
 		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
@@ -177,6 +166,5 @@ func pyroscopeViewOf(c *call, address *url.URL, lookback time.Duration, maxBytes
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
-	client.ReportTo(func(text string) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", text) })
-	return page{pyroscopeview.Handler(client, lookback, opts...), "/"}, nil
+	return page{pyroscopeview.Handler(client, opts...), "/"}, nil
 }

@@ -128,7 +128,6 @@ func TestViewRefuses(t *testing.T) {
 		{nil, "name a SOURCE"},
 		{[]string{"-listen", "0.0.0.0:0", profilesDir}, "-listen 0.0.0.0:0: others can reach this address"},
 		{[]string{"-listen", "nowhere", profilesDir}, "-listen"},
-		{[]string{"-lookback", "-1h", "pyroscope+http://127.0.0.1:1"}, "-lookback -1h0m0s"},
 		{[]string{"-listen", ":0", profilesDir}, "-listen :0: others can reach this address"},
 		{[]string{"-listen", "[::]:0", profilesDir}, "others can reach this address"},
 		{[]string{"-max-bytes", "5", profilesDir}, "5 bytes are too few"},

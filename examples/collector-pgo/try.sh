@@ -63,4 +63,4 @@ for _ in 1 2; do
 	record "$out/gateway" before
 done
 say "$out/spanprof" diff -requests "${spans[before]}:${spans[after]}" "$out/before" "$out/after"
-say "$out/spanprof" pgo -check "$out/gateway" "$out/default.pgo" "$out/after"
+say "$out/spanprof" pgo -check "$out/gateway" "$out/default.pgo"

@@ -4,7 +4,7 @@
 // Package compare finds what moved between two sets of CPU profiles, beyond noise: two
 // versions of a service, for example.
 //
-//	before, after := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+//	before, after := compare.NewSide(""), compare.NewSide("")
 //	err := before.Add("replica-1", profile) // and all others
 //	result, err := compare.Compare(before, after, "")
 //
@@ -188,7 +188,7 @@ func (c *comparison) fill(r *Result) {
 	}
 	r.summarize()
 	slices.SortFunc(r.Functions, func(a, b Function) int {
-		return cmp.Or(compareBool(b.Moved, a.Moved), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.moves(), a.moves()), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -197,7 +197,7 @@ func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
 	_, all := c.change(total)
 	if r.Per != PerShare {
 		s := prior{}.welch(all)
-		r.Total.Test = s.test(s.p(), s.p(), 1)
+		r.Total.Test = s.test(s.p(), s.p())
 	}
 	common := newPrior(pairs, parts)
 	statistics, p := make([]statistic, len(pairs)), make([]float64, len(pairs))
@@ -206,7 +206,7 @@ func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
 		p[i] = statistics[i].p()
 	}
 	for i, q := range adjusted(p) {
-		changes[i].Test = statistics[i].test(p[i], q, len(p))
+		changes[i].Test = statistics[i].test(p[i], q)
 	}
 }
 
@@ -231,31 +231,28 @@ func (c *comparison) side(units []unit, m measure, all float64) (float64, moment
 		counting += c.work / u.work / n
 	}
 	y := momentsOf(logs)
-	y.samples = all / c.sample / float64(len(c.before)+len(c.after))
-	y.counting = counting * (1 - min(1, all/c.all.total)) / y.samples
+	samples := all / c.sample / float64(len(c.before)+len(c.after)) // of a unit, on average
+	y.counting = counting * (1 - min(1, all/c.all.total)) / samples
 	return sum, y
 }
 
 // summarize sets what follows from the tests of the functions.
 func (r *Result) summarize() {
-	var detectable []float64
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		f.Moved = f.Total.Moved() || f.Self.Moved()
-		t := cmp.Or(f.Total.Test, f.Self.Test)
-		if t == nil {
-			continue
-		}
-		r.Tested++
-		detectable = append(detectable, t.Detectable)
-		if r.Detectable == nil || t.Detectable < r.Detectable.Ratio {
-			r.Detectable = &Detectable{Function: f.Name, Ratio: t.Detectable}
+		if f.Total.Test != nil || f.Self.Test != nil {
+			r.Tested++
 		}
 	}
-	if r.Detectable != nil {
-		slices.Sort(detectable)
-		r.Detectable.Median = detectable[len(detectable)/2]
+}
+
+// moves is the number of a function's changes beyond noise, at most 1.
+func (f Function) moves() int {
+	if f.Moved {
+		return 1
 	}
+	return 0
 }
 
 // size is how much CPU time a function differs.
@@ -264,14 +261,4 @@ func (f Function) size() float64 {
 		return math.Abs(f.Self.After - f.Self.Before)
 	}
 	return math.Abs(f.Total.After - f.Total.Before)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

@@ -13,7 +13,7 @@ import (
 
 // Three runs of each of two versions. The second spends half as much again on parsing.
 func Example() {
-	before, after := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+	before, after := compare.NewSide(""), compare.NewSide("")
 	for run, samples := range []int64{400, 420, 410} {
 		name := fmt.Sprint("replica-", run)
 		if err := before.Add(name, profileOf(samples, 1000)); err != nil {

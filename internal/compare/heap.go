@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/columns"
 )
 
 // heapTypes are the sample types that are compared: what is live, and what is allocated.
@@ -36,7 +38,7 @@ func (h *heap) add(name string, d time.Duration, p *profile.Profile) error {
 	r := h.runs[at]
 	found := false
 	for i, name := range heapTypes {
-		index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
+		index := columns.Index(p, name)
 		if index < 0 {
 			continue
 		}
@@ -55,11 +57,10 @@ func (h *heap) add(name string, d time.Duration, p *profile.Profile) error {
 				sum.sample(s.Location, float64(s.Value[index]))
 			}
 		}
-		if r.sums[i] == nil {
-			r.sums[i] = &sum.sums
-		} else {
-			r.sums[i].add(sum.sums)
+		if r.sums[i] != nil {
+			sum.add(*r.sums[i])
 		}
+		r.sums[i] = &sum.sums
 	}
 	if !found {
 		return fmt.Errorf("compare: a heap profile without any of %q", heapTypes)

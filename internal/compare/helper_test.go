@@ -138,7 +138,7 @@ func (p program) poisson(mean float64) int {
 }
 
 func (p program) side(t testing.TB, runs int, slow string, by float64) *compare.Side {
-	s := compare.NewSide(compare.Selection{})
+	s := compare.NewSide("")
 	for i := range runs {
 		add(t, s, strconv.Itoa(i), p.run(slow, by).of(exporter.KindCPU, time.Minute))
 	}

@@ -32,7 +32,7 @@ func handmade(samples, nanoseconds int64) *exporter.Profile {
 
 // compared compares three runs with three, all with the same profile.
 func compared(p *exporter.Profile) (*compare.Result, error) {
-	before, after := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+	before, after := compare.NewSide(""), compare.NewSide("")
 	for _, run := range []string{"a", "b", "c"} {
 		for _, side := range []*compare.Side{before, after} {
 			if err := side.Add(run, p); err != nil {

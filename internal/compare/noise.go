@@ -7,18 +7,15 @@ import "math"
 
 // moments is the mean of some logarithms on one side, and how they vary.
 type moments struct {
-	logs           []float64
 	n              float64
 	mean, variance float64
-	// samples is the mean number of samples, over both sides.
-	samples float64
 	// counting is the variance that the number of samples alone makes, if each
 	// came by itself.
 	counting float64
 }
 
 func momentsOf(y []float64) moments {
-	m := moments{logs: y, n: float64(len(y))}
+	m := moments{n: float64(len(y))}
 	for _, v := range y {
 		m.mean += v / m.n
 	}
@@ -165,22 +162,17 @@ func (s statistic) p() float64 {
 }
 
 // test returns the test of one of some values.
-func (s statistic) test(p, q float64, tests int) *Test {
-	t := &Test{P: p, Q: q, Moved: q <= level, Low: math.Exp(s.difference), High: math.Exp(s.difference), Detectable: 1}
+func (s statistic) test(p, q float64) *Test {
+	t := &Test{P: p, Q: q, Moved: q <= level, Low: math.Exp(s.difference), High: math.Exp(s.difference)}
 	if s.deviation > 0 {
 		margin := s.deviation * quantile(level/2, s.degrees)
 		t.Low, t.High = math.Exp(s.difference-margin), math.Exp(s.difference+margin)
-		// One that moves alone has to be as unlikely as this.
-		alone := level / float64(tests)
-		t.Detectable = math.Exp(s.deviation * (quantile(alone/2, s.degrees) + quantile(1-power, s.degrees)))
 	}
 	return t
 }
 
-const (
-	level = 0.05
-	power = 0.8
-)
+// level is the q of a change beyond noise, and 1 less the confidence of intervals.
+const level = 0.05
 
 // Ratio returns the ratio of the means of two sets of values above zero. Without a difference it
 // is between 1/noise and noise in 99 % of comparisons. It is NaN if a set has fewer than two values.

@@ -54,30 +54,6 @@ func TestOneFunctionMoved(t *testing.T) {
 	}
 }
 
-// A change of the size of Detectable is found about 8 times of 10.
-func TestDetectable(t *testing.T) {
-	p := program{rand.New(rand.NewPCG(3, 1)), 4000}
-	sum := 0.0
-	const n = 60
-	for range n {
-		r := result(t, p.side(t, 4, "", 0), p.side(t, 4, "", 0), "")
-		sum += function(t, r, "f00").Total.Test.Detectable - 1
-		if r.Detectable == nil || r.Detectable.Ratio <= 1 || r.Detectable.Median < r.Detectable.Ratio {
-			t.Fatalf("detectable: %+v", r.Detectable)
-		}
-	}
-	found := 0
-	for range n {
-		if function(t, result(t, p.side(t, 4, "", 0), p.side(t, 4, "f00", sum/n), ""), "f00").Moved {
-			found++
-		}
-	}
-	t.Logf("%+.1f%% is found %d times", 100*sum/n, found)
-	if found < 36 || found > 58 {
-		t.Errorf("%+.1f%% is found in %d of %d comparisons, want about 80", 100*sum/n, found, n)
-	}
-}
-
 func moved(r *compare.Result) int {
 	n := 0
 	for _, f := range r.Functions {

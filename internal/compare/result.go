@@ -25,9 +25,6 @@ type Per string
 const (
 	// PerRequest is a request, or what else the numbers of SetWork count.
 	PerRequest Per = "request"
-	// PerSpan is a span that has samples. Short spans often have none: if spans
-	// become shorter, fewer of them have samples, and those cost more each.
-	PerSpan Per = "span"
 	// PerSecond is a second of time, which compares versions under equal load.
 	PerSecond Per = "second"
 	// PerShare makes CPU time a share of all that is selected. If one function
@@ -39,7 +36,6 @@ const (
 type Result struct {
 	Unit Unit `json:"unit"`
 	Per  Per  `json:"per"`
-	// Before and After are the two sides.
 	Before Size `json:"before"`
 	After  Size `json:"after"`
 	// Total is all CPU time that is selected. Its test is not one of the functions'
@@ -50,20 +46,8 @@ type Result struct {
 	Functions []Function `json:"functions"`
 	// Tested is the number of functions with a test: by Total, by Self, or both.
 	Tested int `json:"tested"`
-	// Detectable is what a comparison of as many units with this noise can find;
-	// nil where nothing is tested.
-	Detectable *Detectable `json:"detectable,omitempty"`
 	// Heap has the memory, which is not tested.
 	Heap []Heap `json:"heap,omitempty"`
-}
-
-// Detectable is the smallest ratio above 1 that would be found in 8 of 10 comparisons.
-type Detectable struct {
-	// Function is the one in which the smallest is found, Ratio that ratio.
-	Function string  `json:"function"`
-	Ratio    float64 `json:"ratio"`
-	// Median is the ratio for the median function that is tested.
-	Median float64 `json:"median"`
 }
 
 // Size is the amount of data of a side.
@@ -93,7 +77,7 @@ const Others = "(others)"
 
 // Change is a value on both sides.
 type Change struct {
-	// Before and After are the means: nanoseconds of CPU per request, span or
+	// Before and After are the means: nanoseconds of CPU per request or
 	// second, or a share from 0 to 1; of the heap bytes.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
@@ -119,9 +103,6 @@ type Test struct {
 	Q float64 `json:"q"`
 	// Moved is Q at most 5 %.
 	Moved bool `json:"moved"`
-	// Detectable is the smallest ratio above 1 that 8 of 10 comparisons would find. They
-	// have as many units and this noise, and nothing else moved.
-	Detectable float64 `json:"detectable"`
 }
 
 // Heap is one type of memory samples. Nothing is tested.

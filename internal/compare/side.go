@@ -6,7 +6,6 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -16,20 +15,12 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// Selection selects samples of CPU profiles. The zero value selects all.
-type Selection struct {
-	// Span is the value of the label span_name.
-	Span string
-	// Focus selects the samples that have a matching function on their stack.
-	Focus *regexp.Regexp
-}
-
 // Side is the profiles of one of the two versions that are compared. It is not safe for
 // concurrent use.
 type Side struct {
-	selection Selection
-	runs      []*run
-	heap      heap
+	span string // the selected span_name, "" for all samples
+	runs []*run
+	heap heap
 }
 
 // run is one run of a process, or one replica.
@@ -48,11 +39,11 @@ type window struct {
 	sums
 	samples float64
 	seconds float64 // 0 if that is not known
-	spans   int     // that have samples
 }
 
-// NewSide returns a side without profiles.
-func NewSide(s Selection) *Side { return &Side{selection: s} }
+// NewSide returns a side without profiles. It selects the samples of CPU profiles with this
+// value of the label span_name, all for "".
+func NewSide(span string) *Side { return &Side{span: span} }
 
 // Runs returns the names of the runs that have CPU profiles, in the order in which they
 // came.
@@ -107,9 +98,15 @@ func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile)
 	if err != nil {
 		return err
 	}
+	sum, samples := newSummer(), 0.0
 	for _, sample := range parsed.Sample {
-		if ns, count := value.of(sample); ns < 0 || count < 0 {
+		ns, count := value.of(sample)
+		if ns < 0 || count < 0 {
 			return errors.New("compare: a CPU profile with values below zero: is it a difference already?")
+		}
+		if s.span == "" || slices.Contains(sample.Label[labelkey.SpanName], s.span) {
+			sum.sample(sample.Location, ns)
+			samples += count
 		}
 	}
 	at := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
@@ -117,30 +114,8 @@ func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile)
 		at = len(s.runs)
 		s.runs = append(s.runs, &run{name: name})
 	}
-	sum, spans := newSummer(), map[string]bool{}
-	samples := 0.0
-	for _, sample := range parsed.Sample {
-		if !s.selects(sum, sample) {
-			continue
-		}
-		ns, count := value.of(sample)
-		sum.sample(sample.Location, ns)
-		samples += count
-		for _, id := range sample.Label[labelkey.SpanID] {
-			spans[id] = true
-		}
-	}
-	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds(), len(spans)})
+	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds()})
 	return nil
-}
-
-func (s *Side) selects(sum *summer, sample *profile.Sample) bool {
-	if s.selection.Span != "" && !slices.Contains(sample.Label[labelkey.SpanName], s.selection.Span) {
-		return false
-	}
-	return s.selection.Focus == nil || slices.ContainsFunc(sample.Location, func(loc *profile.Location) bool {
-		return slices.ContainsFunc(sum.namesOf(loc), s.selection.Focus.MatchString)
-	})
 }
 
 func (r *run) add(w window) {
@@ -164,7 +139,6 @@ func joined(windows []window) window {
 		all.add(w.sums)
 		all.samples += w.samples
 		all.seconds += w.seconds
-		all.spans += w.spans
 		known = known && w.seconds > 0
 	}
 	if !known {
@@ -232,8 +206,6 @@ func (w window) work(r *run, per Per) float64 {
 	switch per {
 	case PerRequest:
 		return r.work
-	case PerSpan:
-		return float64(w.spans)
 	case PerSecond:
 		return w.seconds
 	default:

@@ -6,7 +6,6 @@ package compare_test
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,9 +18,9 @@ import (
 )
 
 // sideOf returns a side with a profile of ten seconds for each run.
-func sideOf(t *testing.T, s compare.Selection, runs int, make func(c *cpu)) *compare.Side {
+func sideOf(t *testing.T, span string, runs int, make func(c *cpu)) *compare.Side {
 	t.Helper()
-	side := compare.NewSide(s)
+	side := compare.NewSide(span)
 	for i := range runs {
 		c := newCPU()
 		make(c)
@@ -38,7 +37,7 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 func TestRecursionCountsOnce(t *testing.T) {
-	s := sideOf(t, compare.Selection{}, 1, func(c *cpu) { c.add("main > walk > walk > walk", 50) })
+	s := sideOf(t, "", 1, func(c *cpu) { c.add("main > walk > walk > walk", 50) })
 	walk := function(t, result(t, s, s, ""), "walk")
 	near(t, "total", walk.Total.Before, 50*1e7/10)
 	near(t, "self", walk.Self.Before, 50*1e7/10)
@@ -46,7 +45,7 @@ func TestRecursionCountsOnce(t *testing.T) {
 
 // Where the runtime interrupts a function is the function's.
 func TestInterruptedFunction(t *testing.T) {
-	s := sideOf(t, compare.Selection{}, 1, func(c *cpu) { c.add("main > loop > runtime.asyncPreempt", 50) })
+	s := sideOf(t, "", 1, func(c *cpu) { c.add("main > loop > runtime.asyncPreempt", 50) })
 	r := result(t, s, s, "")
 	near(t, "self", function(t, r, "loop").Self.Before, 50*1e7/10)
 	if len(r.Functions) != 2 {
@@ -62,20 +61,18 @@ func TestSelection(t *testing.T) {
 		c.add("gc", 10)
 	}
 	for _, test := range []struct {
-		selection compare.Selection
-		per       compare.Per
-		want      float64
+		span string
+		per  compare.Per
+		want float64
 	}{
-		{compare.Selection{}, compare.PerSecond, 100 * 1e7 / 10},
-		{compare.Selection{Span: "GET /cart"}, compare.PerSecond, 50 * 1e7 / 10},
-		{compare.Selection{Span: "GET /cart"}, compare.PerSpan, 25 * 1e7},
-		{compare.Selection{Focus: regexp.MustCompile("^item$")}, compare.PerSecond, 40 * 1e7 / 10},
-		{compare.Selection{}, compare.PerShare, 1},
+		{"", compare.PerSecond, 100 * 1e7 / 10},
+		{"GET /cart", compare.PerSecond, 50 * 1e7 / 10},
+		{"", compare.PerShare, 1},
 	} {
-		s := sideOf(t, test.selection, 3, samples)
-		near(t, fmt.Sprintf("total of %+v per %s", test.selection, test.per), result(t, s, s, test.per).Total.Before, test.want)
+		s := sideOf(t, test.span, 3, samples)
+		near(t, fmt.Sprintf("total of %q per %s", test.span, test.per), result(t, s, s, test.per).Total.Before, test.want)
 	}
-	s := sideOf(t, compare.Selection{Span: "GET /none"}, 3, samples)
+	s := sideOf(t, "GET /none", 3, samples)
 	if _, err := compare.Compare(s, s, ""); err == nil || !strings.Contains(err.Error(), "no sample that meets the conditions") {
 		t.Errorf("a span that is not there: error %v", err)
 	}
@@ -83,7 +80,7 @@ func TestSelection(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	one := func(c *cpu) { c.add("main > work", 500) }
-	windows := compare.NewSide(compare.Selection{})
+	windows := compare.NewSide("")
 	for range 300 { // more than are kept
 		add(t, windows, "a", profileOf(400, 100))
 	}
@@ -92,9 +89,9 @@ func TestUnits(t *testing.T) {
 		before, after *compare.Side
 		unit          compare.Unit
 	}{
-		{"three runs", sideOf(t, compare.Selection{}, 3, one), sideOf(t, compare.Selection{}, 4, one), compare.UnitRun},
-		{"two runs", sideOf(t, compare.Selection{}, 2, one), sideOf(t, compare.Selection{}, 4, one), compare.UnitNone},
-		{"one run of many profiles", windows, sideOf(t, compare.Selection{}, 3, one), compare.UnitWindow},
+		{"three runs", sideOf(t, "", 3, one), sideOf(t, "", 4, one), compare.UnitRun},
+		{"two runs", sideOf(t, "", 2, one), sideOf(t, "", 4, one), compare.UnitNone},
+		{"one run of many profiles", windows, sideOf(t, "", 3, one), compare.UnitWindow},
 	} {
 		r := result(t, test.before, test.after, "")
 		if r.Unit != test.unit {
@@ -110,7 +107,7 @@ func TestUnits(t *testing.T) {
 // Requests come before seconds, and seconds before shares.
 func TestPer(t *testing.T) {
 	samples := func(c *cpu) { c.add("main > work", 500) }
-	s := sideOf(t, compare.Selection{}, 3, samples)
+	s := sideOf(t, "", 3, samples)
 	if per := result(t, s, s, "").Per; per != compare.PerSecond {
 		t.Errorf("per %s", per)
 	}
@@ -127,7 +124,7 @@ func TestPer(t *testing.T) {
 	if r.Per != compare.PerRequest {
 		t.Errorf("per %s", r.Per)
 	}
-	snapshot := compare.NewSide(compare.Selection{})
+	snapshot := compare.NewSide("")
 	c := newCPU()
 	samples(c)
 	add(t, snapshot, "a", c.of(exporter.KindCPU, 0))
@@ -141,11 +138,11 @@ func TestPer(t *testing.T) {
 
 // A function that is new, or gone, has moved.
 func TestNewFunction(t *testing.T) {
-	before := sideOf(t, compare.Selection{}, 3, func(c *cpu) {
+	before := sideOf(t, "", 3, func(c *cpu) {
 		c.add("main > old", 100)
 		c.add("main > stays", 400)
 	})
-	after := sideOf(t, compare.Selection{}, 3, func(c *cpu) {
+	after := sideOf(t, "", 3, func(c *cpu) {
 		c.add("main > new", 100)
 		c.add("main > stays", 400)
 	})
@@ -165,6 +162,27 @@ func TestNewFunction(t *testing.T) {
 	}
 }
 
+// Functions with few samples are tested together. A function is tested with its callees, and
+// without them unless they are nearly nothing.
+func TestFunctionsTested(t *testing.T) {
+	s := sideOf(t, "", 3, func(c *cpu) {
+		for i := range 10 {
+			c.add(fmt.Sprint("main > small", i), 5)
+		}
+		c.add("main > walk", 100)
+		c.add("main > walk > leaf", 100)
+	})
+	r := result(t, s, s, "")
+	others := function(t, r, compare.Others)
+	near(t, "others", others.Total.Before, 50*1e7/10)
+	near(t, "others themselves", others.Self.Before, 50*1e7/10)
+	for name, want := range map[string][2]bool{compare.Others: {true, false}, "walk": {true, true}, "leaf": {true, false}, "small0": {false, false}} {
+		if f := function(t, r, name); f.Total.Test != nil != want[0] || f.Self.Test != nil != want[1] {
+			t.Errorf("%s: tests %v, %v, want %v", name, f.Total.Test, f.Self.Test, want)
+		}
+	}
+}
+
 // Profiles of 97 and of 100 Hz, with time alone or counts alone, are of the same time.
 func TestRates(t *testing.T) {
 	counts := newCPU()
@@ -173,7 +191,7 @@ func TestRates(t *testing.T) {
 	times := newCPU()
 	times.p.SampleType = times.p.SampleType[1:]
 	times.values("main > work", []int64{1e9})
-	a, b := compare.NewSide(compare.Selection{}), compare.NewSide(compare.Selection{})
+	a, b := compare.NewSide(""), compare.NewSide("")
 	add(t, a, "a", counts.of(exporter.KindCPU, time.Second))
 	add(t, b, "b", times.of(exporter.KindCPU, time.Second))
 	r := result(t, a, b, "")
@@ -191,7 +209,7 @@ func TestNoSymbols(t *testing.T) {
 	c.p.Sample[0].Location[0].Mapping = &profile.Mapping{File: "/lib/libc.so.6"}
 	c.add("main > y", 10)
 	c.p.Sample[1].Location[0].Line = nil
-	s := compare.NewSide(compare.Selection{})
+	s := compare.NewSide("")
 	add(t, s, "a", c.of(exporter.KindCPU, time.Second))
 	r := result(t, s, s, "")
 	function(t, r, "(no symbol) libc.so.6")
@@ -199,7 +217,7 @@ func TestNoSymbols(t *testing.T) {
 }
 
 func TestBadProfiles(t *testing.T) {
-	s := compare.NewSide(compare.Selection{})
+	s := compare.NewSide("")
 	empty := newCPU()
 	empty.p.SampleType = nil
 	noPeriod := newCPU()
@@ -222,7 +240,7 @@ func TestBadProfiles(t *testing.T) {
 
 func TestHeap(t *testing.T) {
 	side := func(bytes int64, d time.Duration) *compare.Side {
-		s := compare.NewSide(compare.Selection{})
+		s := compare.NewSide("")
 		for i := range 2 {
 			c := newCPU()
 			c.p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}

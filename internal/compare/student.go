@@ -26,7 +26,7 @@ func quantile(p, df float64) float64 {
 		high *= 2
 	}
 	low := 0.0
-	for range 200 {
+	for {
 		mid := low + (high-low)/2
 		if mid == low || mid == high {
 			break
@@ -108,7 +108,7 @@ func digamma(x float64) float64 {
 		sum -= 1 / x
 	}
 	f := 1 / (x * x)
-	return sum + math.Log(x) - 0.5/x - f*(1.0/12-f*(1.0/120-f*(1.0/252-f/240)))
+	return sum + math.Log(x) - 0.5/x - f*(1.0/12-f*(1.0/120-f/252))
 }
 
 // trigamma is the derivative of digamma.
@@ -118,7 +118,7 @@ func trigamma(x float64) float64 {
 		sum += 1 / (x * x)
 	}
 	f := 1 / (x * x)
-	return sum + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f*(1.0/42-f/30)))
+	return sum + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f/42))
 }
 
 // inverseTrigamma returns the x at which trigamma is y, for y above 0.

@@ -36,15 +36,13 @@ const (
 
 // SyntaxError describes what is wrong with a query, and where.
 type SyntaxError struct {
-	// Column counts bytes from 1.
+	// Column counts characters from 1.
 	Column int
-	// place counts characters from 1, which is what people count.
-	place int
-	msg   string
+	msg    string
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("flameql: column %d: %s", e.place, e.msg)
+	return fmt.Sprintf("flameql: column %d: %s", e.Column, e.msg)
 }
 
 // Parse parses a query. Its error is a *SyntaxError.
@@ -137,8 +135,8 @@ func (p *parser) name(end int) (Query, error) {
 		if end == len(p.text) && looksLikeCondition(name) {
 			return Query{}, p.fail(inBraces)
 		}
-		if strings.Count(name, ":") == pyroscopeColons {
-			return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: known are %s, as Pyroscope writes them, and names that end in one of %s", name, strings.Join(pyroscopeIDs, ", "), typeNames()))
+		if strings.Count(name, ":") == 4 { // of Pyroscope
+			return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name, typeNames()))
 		}
 		return Query{App: name, Type: CPU}, nil
 	}
@@ -252,9 +250,5 @@ func (p *parser) expected(what string) error {
 }
 
 func (p *parser) fail(msg string) error {
-	return &SyntaxError{
-		Column: p.pos + 1,
-		place:  utf8.RuneCountInString(p.text[:p.pos]) + 1,
-		msg:    msg,
-	}
+	return &SyntaxError{Column: utf8.RuneCountInString(p.text[:p.pos]) + 1, msg: msg}
 }

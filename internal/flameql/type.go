@@ -74,42 +74,14 @@ func TypeByName(name string) (Type, bool) {
 	return Other(exporter.Kind(name))
 }
 
-// pyroscopeColons is how many colons the id of a profile type has.
-const pyroscopeColons = 4
-
-// pyroscopeIDs are the profile types of Pyroscope that programs in Go send, as queries of
-// Pyroscope and Grafana name them: profile, sample type and unit, period type and unit. By
-// OTLP the period has the name of the profile.
-var pyroscopeIDs = []string{
-	"process_cpu:cpu:nanoseconds:cpu:nanoseconds",
-	"wall:wall:nanoseconds:wall:nanoseconds",
-	"goroutine:goroutine:count:goroutine:count",
-	"goroutines:goroutine:count:goroutine:count",
-	"memory:inuse_space:bytes:space:bytes",
-	"memory:alloc_space:bytes:space:bytes",
-	"memory:inuse_objects:count:space:bytes",
-	"memory:alloc_objects:count:space:bytes",
-	"memory:inuse_space:bytes:memory:bytes",
-	"memory:alloc_space:bytes:memory:bytes",
-	"memory:inuse_objects:count:memory:bytes",
-	"memory:alloc_objects:count:memory:bytes",
-	"mutex:delay:nanoseconds:mutex:count",
-	"mutex:contentions:count:mutex:count",
-	"block:delay:nanoseconds:block:count",
-	"block:contentions:count:block:count",
-	"mutex:delay:nanoseconds:contentions:count",
-	"mutex:contentions:count:contentions:count",
-	"block:delay:nanoseconds:contentions:count",
-	"block:contentions:count:contentions:count",
-}
-
-// typeByPyroscopeID returns the type of a query of Pyroscope. The service of such a query is a
-// condition on service_name.
+// typeByPyroscopeID returns the type of a query of Pyroscope: profile, sample type and unit,
+// period type and unit. The period by OTLP differs from the period by a push. The service of
+// such a query is a condition on service_name.
 func typeByPyroscopeID(id string) (Type, bool) {
-	if !slices.Contains(pyroscopeIDs, id) {
+	parts := strings.Split(id, ":")
+	if len(parts) != 5 {
 		return Type{}, false
 	}
-	parts := strings.Split(id, ":")
 	kind := exporter.Kind(parts[0])
 	switch parts[0] {
 	case "process_cpu":
@@ -119,12 +91,11 @@ func typeByPyroscopeID(id string) (Type, bool) {
 	case "memory":
 		kind = exporter.KindHeap
 	}
-	for _, t := range Types {
-		if t.Kind == kind && t.SampleType == parts[1] {
-			return t, true
-		}
+	i := slices.IndexFunc(Types, func(t Type) bool { return t.Kind == kind && t.SampleType == parts[1] && t.Unit == parts[2] })
+	if i < 0 {
+		return Type{}, false
 	}
-	return Type{}, false
+	return Types[i], true
 }
 
 func typeNames() string {

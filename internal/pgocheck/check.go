@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pgocheck compares a default.pgo with an executable and a workload.
+// Package pgocheck compares a default.pgo with an executable.
 package pgocheck
 
 import (
@@ -30,9 +30,6 @@ type Missing struct {
 	Name string
 	// Self is the function's share of CPU time, Total the share with its callees.
 	Self, Total float64
-	// Now is a similar function of the executable: moved, of other types, or around another
-	// closure. It is empty if there is none.
-	Now string
 }
 
 // Check returns the hot functions of a profile that the executable lacks.
@@ -41,20 +38,12 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiled := map[string]bool{}
-	for _, f := range p.Function {
-		profiled[f.Name] = true
-	}
 	missing := map[string]*Missing{} // nil for functions that are there
 	check := func(name string) bool {
 		if _, ok := missing[name]; !ok {
-			there, now, moved := e.find(name)
-			if moved && profiled[now] { // it was another function before, too
-				now = ""
-			}
 			missing[name] = nil
-			if !there && name != "" {
-				missing[name] = &Missing{Name: name, Now: now}
+			if name != "" && !e.names[name] {
+				missing[name] = &Missing{Name: name}
 			}
 		}
 		return missing[name] == nil
@@ -121,31 +110,4 @@ func shares(p *profile.Profile, index int, missing map[string]*Missing) {
 			}
 		}
 	}
-}
-
-// Cover returns the share of a workload's CPU time in hot calls of a profile. own is the share
-// in hot calls of the workload's own profile. A sample counts if its innermost call is hot.
-func Cover(p, workload *profile.Profile) (share, own float64, err error) {
-	given, _, err := callsIn(p)
-	if err != nil {
-		return 0, 0, err
-	}
-	its, index, err := callsIn(workload)
-	if err != nil {
-		return 0, 0, err
-	}
-	hot, ownHot := given.Hot(), its.Hot()
-	total := 0.0
-	for _, s := range workload.Sample {
-		v := float64(s.Value[index])
-		total += v
-		call, _ := calls.Innermost(s)
-		if hot[call] > 0 {
-			share += v
-		}
-		if ownHot[call] > 0 {
-			own += v
-		}
-	}
-	return share / total, own / total, nil
 }

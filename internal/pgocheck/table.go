@@ -15,19 +15,6 @@ import (
 
 var errNoTable = errors.New("not an executable of Go: it has no known table of functions")
 
-// bounded reads at most left bytes of a file, at any offset.
-type bounded struct {
-	io.ReaderAt
-	left int
-}
-
-func (b *bounded) ReadAt(p []byte, at int64) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, errors.New("more than 512 MiB would be read")
-	}
-	return b.ReaderAt.ReadAt(p, at)
-}
-
 // functions returns the names of all functions of an executable, inlined ones too. A
 // stripped executable has them: the runtime prints stacks with them.
 func functions(f io.ReaderAt) (map[string]bool, error) {

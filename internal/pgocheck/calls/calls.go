@@ -83,15 +83,6 @@ func chainOf(s *profile.Sample, chain []node) []node {
 
 func between(from, to node) Call { return Call{from.name, to.name, from.line - from.startLine} }
 
-// Innermost returns the call to the function that ran.
-func Innermost(s *profile.Sample) (Call, bool) {
-	chain := chainOf(s, nil)
-	if len(chain) < 2 {
-		return Call{}, false
-	}
-	return between(chain[len(chain)-2], chain[len(chain)-1]), true
-}
-
 // Hot returns the calls that the compiler takes for hot.
 func (c Calls) Hot() map[Call]int64 {
 	order := make([]Call, 0, len(c.Weight))

@@ -55,15 +55,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestInnermost(t *testing.T) {
-	if call, ok := Innermost(made(1, [][]string{{"leaf", "mid"}, {"root"}}).Sample[0]); !ok || call != (Call{"mid", "leaf", 3}) {
-		t.Errorf("got %v, %v", call, ok)
-	}
-	if call, ok := Innermost(made(1, [][]string{{"leaf"}}).Sample[0]); ok || call != (Call{}) {
-		t.Errorf("got %v, %v", call, ok)
-	}
-}
-
 // The heaviest calls are hot until their weight exceeds 99 %.
 func TestHot(t *testing.T) {
 	a, b, c, d := Call{Caller: "a"}, Call{Caller: "b"}, Call{Caller: "c"}, Call{Caller: "d"}

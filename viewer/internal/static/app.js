@@ -145,7 +145,7 @@ function failure(err) {
   const name = /^(left|right)Query:/.exec(err.message)?.[0].slice(0, -1) ?? 'query';
   const query = params.get(name) ?? '';
   // The server counts bytes.
-  const at = err.column ? new TextDecoder().decode(new TextEncoder().encode(query).slice(0, err.column - 1)).length : -1;
+  const at = err.column ? [...query].slice(0, err.column - 1).join('').length : -1;
   return h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans')),
     query && pageName() === '' && queryForm(query),

@@ -40,14 +40,14 @@ type Client struct {
 	header http.Header
 }
 
-// New returns a client. redirect is its CheckRedirect; with nil, a redirect is a StatusError.
-func New(redirect func(r *http.Request, via []*http.Request) error) (*Client, error) {
+// New returns a client. A redirect is a StatusError: another server gets no credentials, and
+// net/http would repeat a POST as a GET without its body.
+func New() (*Client, error) {
 	header, err := credentials()
 	if err != nil {
 		return nil, err
 	}
-	// net/http would repeat a POST as a GET without its body.
-	c := httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport(), CheckRedirect: redirect})
+	c := httpsend.WithoutRedirects(&http.Client{Transport: httpsend.NewTransport()})
 	return &Client{c, servertext.NewRedactor(header, nil), header}, nil
 }
 

@@ -80,7 +80,6 @@ func cpu(b *strings.Builder, r *compare.Result) {
 
 var per = map[compare.Per]string{
 	compare.PerRequest: "per request",
-	compare.PerSpan:    "per span with samples",
 	compare.PerSecond:  "per second",
 	compare.PerShare:   "as a share of the total",
 }
@@ -151,15 +150,8 @@ func notes(r *compare.Result) []string {
 	default:
 		notes = append(notes, "No noise estimate: nothing was repeated. Two runs of one binary differ too. Give three runs a side.")
 	}
-	if d := r.Detectable; d != nil {
-		notes = append(notes, fmt.Sprintf("With %d and %d %ss and this noise, 8 of 10 comparisons would find %s in %s, and %s in the median function.",
-			r.Before.Units, r.After.Units, r.Unit, percent(d.Ratio), termtext.OneLine(termtext.ClipStart(d.Function, termtext.MaxQuoted)), percent(d.Median)))
-	}
-	switch r.Per {
-	case compare.PerShare:
+	if r.Per == compare.PerShare {
 		notes = append(notes, "Shares: if one function takes more, the other shares fall.")
-	case compare.PerSpan:
-		notes = append(notes, "Only spans that have samples are counted: shorter spans often have none.")
 	}
 	if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s left out, with no %s to divide by.", termtext.Plural(n, string(r.Unit)), r.Per))

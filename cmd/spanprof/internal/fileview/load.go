@@ -7,6 +7,7 @@ package fileview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -34,8 +35,9 @@ const Label = "set"
 // Set is profiles that are shown together.
 type Set struct {
 	// Name is the value of Label. It is unused if there is one set.
-	Name    string
-	Sources []source.Source
+	Name string
+	// Sources are SOURCEs of the command line.
+	Sources []string
 }
 
 // Page is the profiles of some sets, ready to be shown.
@@ -52,6 +54,9 @@ type Page struct {
 	Profiles, Unreadable int
 }
 
+// errRefused is the error for a profile that the store refuses and counts.
+var errRefused = errors.New("it is left out")
+
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
 // 8 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
 // unreadable ones. It is an error if nothing can be shown.
@@ -62,40 +67,29 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	}
 	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
-	unreadable := func(err error) {
-		p.Unreadable++
+	report := func(err error) {
+		if !errors.Is(err, source.ErrSeen) && !errors.Is(err, errRefused) {
+			p.Unreadable++
+		}
 		skip(err)
 	}
 	for _, set := range sets {
-		seen := source.Seen{}
-		for _, src := range set.Sources {
-			err := src.Read(ctx, nil, unreadable, func(from *source.Profile) error {
-				if seen.Again(from) {
-					skip(fmt.Errorf("%s: %w", from.Name, source.ErrSeen))
-					return nil
-				}
-				read++
-				shown, err := p.prepare(set, from)
-				if err != nil {
-					unreadable(fmt.Errorf("%s: %w", from.Name, err))
-				}
-				if shown == nil {
-					return ctx.Err()
-				}
-				if err := s.Export(ctx, shown); err != nil {
-					skip(fmt.Errorf("%s: %w", from.Name, err)) // The store counts it.
-				}
-				// The next profile has room: the store evicts the oldest ones for it.
-				untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
-				return ctx.Err()
-			})
-			if err != nil && ctx.Err() == nil {
-				unreadable(err)
+		err := source.ReadAll(ctx, set.Sources, nil, report, func(_ source.Source, from *source.Profile) error {
+			read++
+			shown, err := p.prepare(set, from)
+			if shown == nil {
+				return err
 			}
+			if err := s.Export(ctx, shown); err != nil {
+				return fmt.Errorf("%w: %w", errRefused, err)
+			}
+			// The next profile has room: the store evicts the oldest ones for it.
+			untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
 	}
 	return p, p.finish(read, maxBytes)
 }

@@ -38,7 +38,7 @@ func newProfile(function, id string, start time.Time, value int64) *profile.Prof
 	}
 }
 
-func write(t *testing.T, path string, p *profile.Profile) source.Source {
+func write(t *testing.T, path string, p *profile.Profile) string {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -50,11 +50,7 @@ func write(t *testing.T, path string, p *profile.Profile) source.Source {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	src, err := source.Parse(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return src
+	return path
 }
 
 func get(t *testing.T, p *Page, path string) string {
@@ -79,7 +75,7 @@ func TestComparison(t *testing.T) {
 	dir := t.TempDir()
 	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
 	after := write(t, filepath.Join(dir, "b.pprof"), newProfile("main.fresh", second, start, 3e9))
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +97,7 @@ func TestComparison(t *testing.T) {
 // One set has its spans, a name and nothing to wait for.
 func TestSpans(t *testing.T) {
 	dir := t.TempDir()
-	sources := []source.Source{
+	sources := []string{
 		write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)),
 		write(t, filepath.Join(dir, "b.pprof"), newProfile("main.work", second, start.Add(10*time.Second), 3e9)),
 		write(t, filepath.Join(dir, "c.pprof"), newProfile("main.work", first, start.Add(20*time.Second), 2e9)),
@@ -138,12 +134,8 @@ func TestLeftOut(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "b.pprof"), []byte("no profile"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	src, err := source.Parse(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var said []error
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(err error) { said = append(said, err) })
+	p, err := Load(t.Context(), []Set{{"all", []string{dir}}}, 8<<20, func(err error) { said = append(said, err) })
 	if err != nil || p.Profiles != 1 || p.Unreadable != 1 || len(said) != 1 || !strings.Contains(said[0].Error(), "b.pprof") {
 		t.Fatalf("%+v, said %q: %v", p, said, err)
 	}
@@ -153,7 +145,7 @@ func TestLeftOut(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "a.pprof")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(t.Context(), []Set{{"all", []source.Source{src}}}, 8<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "cannot show any of 1 profiles") {
+	if _, err := Load(t.Context(), []Set{{"all", []string{dir}}}, 8<<20, func(error) {}); err == nil || !strings.Contains(err.Error(), "cannot show any of 1 profiles") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -168,7 +160,7 @@ func TestMaxBytes(t *testing.T) {
 		big.Sample = append(big.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, 1e7}})
 	}
 	dir := t.TempDir()
-	sources := []source.Source{write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)), write(t, filepath.Join(dir, "b.pprof"), big)}
+	sources := []string{write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)), write(t, filepath.Join(dir, "b.pprof"), big)}
 	said := 0
 	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(error) { said++ })
 	if err != nil || said != 1 {
@@ -187,7 +179,7 @@ func TestNothingInCommon(t *testing.T) {
 	dir := t.TempDir()
 	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
 	after := write(t, filepath.Join(dir, "b.pprof"), heap)
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,12 +193,8 @@ func TestNothingInCommon(t *testing.T) {
 func TestFileNamedTwice(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
-	whole, err := source.Parse(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var skipped []string
-	p, err := Load(t.Context(), []Set{{"all", []source.Source{file, whole, file}}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
+	p, err := Load(t.Context(), []Set{{"all", []string{file, dir, file}}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +207,7 @@ func TestFileNamedTwice(t *testing.T) {
 func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	var sources []source.Source
+	var sources []string
 	for i, of := range profiles {
 		sources = append(sources, write(t, filepath.Join(dir, strconv.Itoa(i)+".pprof"), of))
 	}
@@ -265,7 +253,7 @@ func TestColumnsOfOneFile(t *testing.T) {
 	plain := newProfile("main.work", first, start, 2e9)
 	dir := t.TempDir()
 	before, after := write(t, filepath.Join(dir, "a.pprof"), mixed), write(t, filepath.Join(dir, "b.pprof"), plain)
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil || p.Profiles != 3 {
 		t.Fatalf("%d profiles, %v", p.Profiles, err)
 	}
@@ -280,7 +268,7 @@ func TestColumnsOfOneFile(t *testing.T) {
 func TestComparisonOfOtherColumns(t *testing.T) {
 	dir := t.TempDir()
 	before, after := write(t, filepath.Join(dir, "a.pprof"), column("cache-misses", "count", 5)), write(t, filepath.Join(dir, "b.pprof"), column("cache-misses", "count", 6))
-	p, err := Load(t.Context(), []Set{{"before", []source.Source{before}}, {"after", []source.Source{after}}}, 8<<20, func(err error) { t.Error(err) })
+	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}

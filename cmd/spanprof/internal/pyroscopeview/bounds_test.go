@@ -58,7 +58,7 @@ func viewOf(t *testing.T, server http.Handler) *view {
 	t.Helper()
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	v, err := newSource(newClient(t, s.URL, 8<<20), time.Hour).View(t.Context(), time.Time{}, time.Time{})
+	v, err := (&source{newClient(t, s.URL, 8<<20)}).View(t.Context(), time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestCallsOfAPage(t *testing.T) {
 	}
 	c := newClient(t, "http://pyroscope", 1)
 	synctest.Test(t, func(t *testing.T) {
-		v, err := newSource(c, time.Hour).View(t.Context(), time.Time{}, time.Time{})
+		v, err := (&source{c}).View(t.Context(), time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,39 +157,6 @@ func TestSeriesOfAPage(t *testing.T) {
 	}
 	if _, err := viewOf(t, large{series: 20_001}).series(); err == nil || !strings.Contains(err.Error(), "has 20001 services, versions and types, and a page takes 20000") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Sums of a time line are by step and name. The rest is without a name, and never below zero.
-func TestFill(t *testing.T) {
-	from := time.UnixMilli(10_000)
-	at := func(seconds, value float64) querier.Point {
-		return querier.Point{Time: from.Add(time.Duration(seconds * float64(time.Second))), Value: value}
-	}
-	answer := &store.Samples{Kind: exporter.KindCPU, Step: time.Second}
-	all := []querier.Points{{Points: []querier.Point{at(0, 100), at(1, 5), at(0.5, 1), at(3, 7), at(202, 9)}}, {Points: []querier.Point{at(1, 2)}}}
-	named := []querier.Points{
-		{Labels: map[string]string{"span_name": "GET /"}, Points: []querier.Point{at(0, 100), at(1, 3), at(3, 8), at(4, 6)}},
-		{Labels: map[string]string{"span_name": ""}, Points: []querier.Point{at(1, 4)}},
-	}
-	fill(answer, []string{"service_name", "span_name"}, named, all, from)
-	type row struct {
-		step  int
-		name  string
-		value int64
-	}
-	var got []row
-	for _, s := range answer.Sums {
-		got = append(got, row{int(s.Start.Sub(from) / time.Second), strings.Join(s.Labels, "|"), s.Value})
-	}
-	want := []row{{0, "|GET /", 3}, {0, "|", 5}, {1, "|", 0}, {2, "|GET /", 8}, {2, "|", 0}}
-	if !slices.Equal(got, want) || answer.Total != 16 {
-		t.Errorf("got %v, total %d, want %v", got, answer.Total, want)
-	}
-	answer = &store.Samples{Step: time.Second}
-	fill(answer, nil, nil, []querier.Points{{Points: []querier.Point{at(2*maxSteps+1, 1), at(2*maxSteps+2, 1)}}}, from)
-	if len(answer.Sums) != 2*maxSteps+1 || answer.Total != 1 {
-		t.Errorf("%d sums, total %d", len(answer.Sums), answer.Total)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/spanprof/spanprof/internal/queriertest"
 )
@@ -101,7 +100,7 @@ func TestClientGoesAway(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	h := Handler(newClient(t, server.URL, 1<<20), time.Hour)
+	h := Handler(newClient(t, server.URL, 1<<20))
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/?query=.cpu&format=json", nil)
 	w := httptest.NewRecorder()

@@ -90,7 +90,7 @@ func over(t *testing.T, server http.Handler, maxBytes int64) http.Handler {
 	t.Helper()
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	return Handler(newClient(t, s.URL, maxBytes), time.Hour)
+	return Handler(newClient(t, s.URL, maxBytes))
 }
 
 func newClient(t *testing.T, address string, maxBytes int64) *querier.Client {

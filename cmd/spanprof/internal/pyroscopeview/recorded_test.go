@@ -38,12 +38,6 @@ type answerJSON struct {
 	Spans       []spanJSON
 	Groups      []groupJSON
 	Process     []struct{ Type, Service string }
-	Names       []string
-	Buckets     []struct {
-		Values     []int64
-		Rest       int64
-		DurationNs int64
-	}
 }
 
 type spanJSON struct {
@@ -210,17 +204,9 @@ func TestPagesRecorded(t *testing.T) {
 				service + ".cpu", "none.cpu", service + ".inuse_space", service + ".goroutines", service + ".mutex_duration",
 				fmt.Sprintf("%s.cpu{span_name=~%q}", service, "GET .*"), fmt.Sprintf("{span_name=%q,service.version!=\"9\"}", r.Name), byID(service, "cpu", r.Span), byID(service, "cpu", "none"), byID(service, "wall", "00000000000000aa"),
 			} {
-				for _, page := range []string{"/", "/profile", "/timeline", "/comparison"} {
+				for _, page := range []string{"/", "/profile", "/comparison"} {
 					for _, format := range []string{"html", "json", "text", "folded", "pprof"} {
-						if page == "/timeline" && format != "html" && format != "json" {
-							continue // it has no other
-						}
-						w := get(t, h, page, append(times(r), "query", query, "format", format)...)
-						data := page == "/timeline" && strings.Contains(query, "_id") && format == "json"
-						switch {
-						case data && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "no time line of spans")):
-							t.Errorf("%s of %s as %s: status %d: %s", page, query, format, w.Code, w.Body)
-						case !data && w.Code != http.StatusOK:
+						if w := get(t, h, page, append(times(r), "query", query, "format", format)...); w.Code != http.StatusOK {
 							t.Errorf("%s of %s as %s: status %d: %s", page, query, format, w.Code, w.Body)
 						}
 					}
@@ -254,34 +240,6 @@ func TestPprofRecorded(t *testing.T) {
 	}
 	if total != r.CPU.Nanoseconds() || p.SampleType[0].Type != "cpu" || p.SampleType[0].Unit != "nanoseconds" || p.DurationNanos != r.Until.Sub(r.From).Nanoseconds() {
 		t.Errorf("total %d of %v in %d ns", total, p.SampleType[0], p.DurationNanos)
-	}
-}
-
-// A time line has all that a query selects, by name.
-func TestTimelineRecorded(t *testing.T) {
-	for _, storage := range []string{"v2", "dual"} {
-		t.Run(storage, func(t *testing.T) {
-			h, r := recorded(t, storage)
-			var whole answerJSON
-			getJSON(t, h, &whole, "/timeline", append(times(r), "query", ".cpu")...)
-			if !slices.Contains(whole.Names, r.Name) {
-				t.Errorf("names of the whole server %q", whole.Names)
-			}
-			query := r.Service + ".cpu"
-			var line, all answerJSON
-			getJSON(t, h, &line, "/timeline", append(times(r), "query", query)...)
-			getJSON(t, h, &all, "/", append(times(r), "query", query)...)
-			total := int64(0)
-			for _, b := range line.Buckets {
-				total += b.Rest
-				for _, v := range b.Values {
-					total += v
-				}
-			}
-			if !slices.Contains(line.Names, r.Name) || total < all.Total*8/10 || total > all.Total*12/10 {
-				t.Errorf("names %q, total %d, want about %d", line.Names, total, all.Total)
-			}
-		})
 	}
 }
 

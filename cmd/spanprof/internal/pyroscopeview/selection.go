@@ -98,12 +98,10 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 	case q.Pprof:
 		p, err := v.pprof(q)
 		return &store.Samples{Kind: q.Kind, Profile: p}, err
-	case q.Steps:
-		return v.steps(q)
 	case q.Stacks:
 		return v.stacks(q)
 	}
-	return nil, fmt.Errorf("%w: a Pyroscope server sums by stack or over time", store.ErrUnsupported)
+	return nil, fmt.Errorf("%w: a Pyroscope server sums by stack alone", store.ErrUnsupported)
 }
 
 // stacks answers a query by stack.

@@ -135,7 +135,7 @@ func (v *view) describe(s *store.Span, asked querier.Selector) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range spanRows(page.spans, exporter.KindCPU) {
+	for _, row := range spanRows(page.spans) {
 		if row.ProfileID == s.ProfileID {
 			s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
 			return nil

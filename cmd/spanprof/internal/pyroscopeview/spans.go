@@ -81,20 +81,16 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		}
 	}
 	s := querier.Selector{Labels: spanLabels(q), From: from, Until: until}
-	kind, all := exporter.KindCPU, &spanPage{}
-	for _, kind = range []exporter.Kind{exporter.KindCPU, exporter.KindWall} {
-		types, err := v.standardTypes(kind, q.Service)
-		if err != nil {
-			return nil, err
-		}
-		if len(types) == 0 {
-			continue
-		}
+	all := &spanPage{}
+	types, err := v.standardTypes(exporter.KindCPU, q.Service)
+	if err != nil {
+		return nil, err
+	}
+	if len(types) > 0 {
 		s.Type = types[0].ID
 		if all, err = v.page(s); err != nil {
 			return nil, err
 		}
-		break
 	}
 	if all.missing {
 		v.note("the server lists no spans of this time, as its storage v2 does: ask for one by its id, or for less time")
@@ -105,7 +101,7 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 	if all.cut {
 		v.note(fmt.Sprintf("of more than %d names, it lists no spans", spanSeries))
 	}
-	rows := spanRows(all.spans, kind)
+	rows := spanRows(all.spans)
 	rows = slices.DeleteFunc(rows, func(s store.Span) bool { return q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID) })
 	slices.SortFunc(rows, func(a, b store.Span) int {
 		byCPU := cmp.Or(cmp.Compare(b.CPU, a.CPU), b.Start.Compare(a.Start), cmp.Compare(a.ProfileID, b.ProfileID))
@@ -136,7 +132,7 @@ func spanLabels(q store.SpanQuery) string {
 }
 
 // spanRows returns the spans of a list. A span may be in several profiles.
-func spanRows(list []querier.Span, kind exporter.Kind) []store.Span {
+func spanRows(list []querier.Span) []store.Span {
 	rows := make([]store.Span, 0, len(list))
 	places := make(map[string]int)
 	for _, s := range list {
@@ -152,10 +148,6 @@ func spanRows(list []querier.Span, kind exporter.Kind) []store.Span {
 		row := &rows[i]
 		if s.Time.Before(row.Start) {
 			row.Start = s.Time
-		}
-		if kind == exporter.KindWall {
-			row.WallSamples = 1
-			continue
 		}
 		row.CPU += time.Duration(s.Value)
 		row.CPUInclusive, row.CPUSamples = row.CPU, 1

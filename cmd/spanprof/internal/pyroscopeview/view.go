@@ -10,7 +10,7 @@
 //	selector.go  conditions of a query as selectors of the server
 //	selection.go samples: a flame graph, pprof
 //	kinds.go     services, their profile types and kinds
-//	series.go    values over time and by name
+//	series.go    CPU time by name
 //	spans.go     the list of spans
 //	span.go      one span: its name and service
 package pyroscopeview
@@ -31,6 +31,8 @@ import (
 )
 
 const (
+	// lookback is the default length of a time.
+	lookback = time.Hour
 	// viewTime bounds a request: the viewer's server gives up after two minutes.
 	viewTime = 90 * time.Second
 	// maxCalls bounds the calls of one request.
@@ -41,28 +43,20 @@ const (
 )
 
 // source is a server.
-type source struct {
-	client   *querier.Client
-	lookback time.Duration
-}
+type source struct{ client *querier.Client }
 
 var _ store.Source = (*source)(nil)
 
-// Handler returns the page of what a server has. A query without times is about the time
-// since lookback ago.
-func Handler(c *querier.Client, lookback time.Duration, opts ...viewer.Option) http.Handler {
-	return viewer.Handler(newSource(c, lookback), opts...)
+// Handler returns the page of what a server has. A query without times is about the last hour.
+func Handler(c *querier.Client, opts ...viewer.Option) http.Handler {
+	return viewer.Handler(&source{c}, opts...)
 }
 
-func newSource(c *querier.Client, lookback time.Duration) *source {
-	return &source{client: c, lookback: lookback}
-}
-
-// View implements store.Source. Without times it is about the time since lookback ago.
+// View implements store.Source. Without times it is about the last hour.
 func (s *source) View(ctx context.Context, from, until time.Time) (store.View, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, viewTime, fmt.Errorf("no answer to all questions of this page within %s: ask for less time: %w", viewTime, context.DeadlineExceeded))
 	v := &view{
-		lookback: s.lookback, client: s.client.Limited(maxCalls), ctx: ctx, cancel: cancel,
+		client: s.client.Limited(maxCalls), ctx: ctx, cancel: cancel,
 		merges: make(map[string]*merged),
 		seen:   make(map[string]querier.Selector),
 		spans:  make(map[string]foundSpan),
@@ -73,7 +67,7 @@ func (s *source) View(ctx context.Context, from, until time.Time) (store.View, e
 		until = time.Now()
 	}
 	if from.IsZero() {
-		from = until.Add(-s.lookback)
+		from = until.Add(-lookback)
 	}
 	v.from, v.until = from, until
 	return v, nil
@@ -81,10 +75,9 @@ func (s *source) View(ctx context.Context, from, until time.Time) (store.View, e
 
 // view answers the questions of one request.
 type view struct {
-	lookback time.Duration
-	client   *querier.Client // for the calls of one request
-	ctx      context.Context
-	cancel   context.CancelFunc
+	client *querier.Client // for the calls of one request
+	ctx    context.Context
+	cancel context.CancelFunc
 	// from and until are the time of the request. chosen is set if the request has none.
 	from, until time.Time
 	chosen      bool
@@ -105,20 +98,9 @@ var _ store.View = (*view)(nil)
 func (v *view) Info() store.Info {
 	info := store.Info{Notes: slices.Clip(v.notes), Lacks: store.LacksUpdates | store.LacksRecords | store.LacksWindows}
 	if v.chosen {
-		info.Notes = append(info.Notes, fmt.Sprintf("this is about %s, %s: from and until in the address choose another time, and -lookback another length", short(v.lookback), termtext.TimeRange(v.from, v.until)))
+		info.Notes = append(info.Notes, "this is about 1h, "+termtext.TimeRange(v.from, v.until)+": from and until in the address choose another time")
 	}
 	return info
-}
-
-// short writes a duration without zeros at its end: 1h.
-func short(d time.Duration) string {
-	text := d.String()
-	for _, zeros := range []string{"m0s", "h0m"} {
-		if n := len(text) - len(zeros) + 1; n > 1 && text[n-1:] == zeros {
-			text = text[:n]
-		}
-	}
-	return text
 }
 
 // note adds a note, once.
@@ -137,7 +119,7 @@ func (v *view) times(from, until time.Time) (time.Time, time.Time) {
 	case from.IsZero() && until.IsZero():
 		return v.from, v.until
 	case from.IsZero():
-		return until.Add(-v.lookback), until
+		return until.Add(-lookback), until
 	case until.IsZero():
 		return from, v.until
 	}

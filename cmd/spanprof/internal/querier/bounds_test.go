@@ -218,10 +218,10 @@ func TestRequests(t *testing.T) {
 		func() error { _, err := c.MergeProfile(t.Context(), s); return err },
 		func() error { _, err := c.Total(t.Context(), s); return err },
 		func() error {
-			_, err := c.SelectSeries(t.Context(), s, []string{"x"}, time.Second, 7, true)
+			_, err := c.SelectSeries(t.Context(), s, []string{"x"}, time.Second, 7)
 			return err
 		},
-		func() error { _, err := c.SelectSeries(t.Context(), s, nil, time.Second, 0, false); return err },
+		func() error { _, err := c.SelectSeries(t.Context(), s, nil, time.Second, 0); return err },
 		func() error { _, _, _, err := c.Spans(t.Context(), s, time.Second, 3); return err },
 		func() error { _, err := c.LabelValues(t.Context(), "{}", "x", s.From, s.Until); return err },
 		func() error { _, err := c.Series(t.Context(), "{}", []string{"x"}, s.From, s.Until); return err },
@@ -237,7 +237,7 @@ func TestRequests(t *testing.T) {
 		"SelectMergeStacktraces " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02\x30\x04\x52\x01b\x5a\x01a",
 		"SelectMergeProfile " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02",
 		"SelectMergeStacktraces " + asJSON + " " + selected + `"spanSelector":["a"],"traceIdSelector":["b"],"maxNodes":"1"}`,
-		"SelectSeries " + asJSON + " " + selected + `"groupBy":["x"],"step":1.0005,"limit":"7","aggregation":"TIME_SERIES_AGGREGATION_TYPE_AVERAGE"}`,
+		"SelectSeries " + asJSON + " " + selected + `"groupBy":["x"],"step":1.0005,"limit":"7"}`,
 		"SelectSeries " + asJSON + " " + selected + `"groupBy":null,"step":1.0005}`,
 		"SelectHeatmap " + asJSON + " " + selected + `"step":1.0005,"groupBy":["service_name","span_name"],"queryType":"HEATMAP_QUERY_TYPE_SPAN","exemplarType":"EXEMPLAR_TYPE_SPAN","limit":"3"}`,
 		"LabelValues " + asJSON + " " + times + `"name":"x","matchers":["{}"]}`,
@@ -261,7 +261,7 @@ func TestAnswers(t *testing.T) {
 		sets, err1 := c.Series(t.Context(), "", nil, time.Time{}, time.Time{})
 		names, err2 := c.LabelValues(t.Context(), "", "", time.Time{}, time.Time{})
 		total, err3 := c.Total(t.Context(), Selector{})
-		points, err4 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0, false)
+		points, err4 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0)
 		spans, all, cut, err5 := c.Spans(t.Context(), Selector{}, time.Second, 1)
 		got := fmt.Sprint(sets, names, total, points, spans, all, cut)
 		want := fmt.Sprint([]map[string]string{{"a": "b"}}, []string{"n"}, 12,

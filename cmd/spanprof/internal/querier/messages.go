@@ -130,20 +130,15 @@ type Point struct {
 }
 
 // SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
-// for all. Spans and Traces of s are ignored. With mean, the values of a step are not
-// summed.
-func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int, mean bool) ([]Points, error) {
+// for all. Spans and Traces of s are ignored.
+func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
 	request := struct {
 		selection
-		GroupBy     []string `json:"groupBy"`
-		Step        float64  `json:"step"`
-		Limit       int64    `json:"limit,string,omitempty"`
-		Aggregation string   `json:"aggregation,omitempty"`
-	}{selectionOf(s), by, stepOf(step), int64(limit), ""}
+		GroupBy []string `json:"groupBy"`
+		Step    float64  `json:"step"`
+		Limit   int64    `json:"limit,string,omitempty"`
+	}{selectionOf(s), by, stepOf(step), int64(limit)}
 	request.SpanSelector, request.TraceSelector = nil, nil
-	if mean {
-		request.Aggregation = "TIME_SERIES_AGGREGATION_TYPE_AVERAGE"
-	}
 	var answer struct {
 		Series []struct {
 			Labels []labelPair

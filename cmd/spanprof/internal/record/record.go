@@ -23,11 +23,10 @@
 //
 // CPU is measured without a pause, one window after the other.
 //
-// # Gaps
+// # Failures
 //
 // Each kind has its own requests: a slow one delays no other, and not the end. A request is
-// given up half a window after its time. A gap begins at the end of the last good profile
-// of its kind. A profile that counts since the process began has a gap only at a restart.
+// given up half a window after its time.
 //
 // # Runs
 //
@@ -38,15 +37,12 @@
 //
 // # For developers
 //
-// record.go is the face, target.go requests windows of one process, trouble.go reports and
-// counts failures, run.go writes, bound.go removes.
+// record.go is the face, target.go requests windows of one process, run.go writes.
 package record
 
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,44 +63,25 @@ type Config struct {
 	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
-	// MaxBytes bounds the profiles below Dir: the oldest are removed for new ones.
+	// MaxBytes bounds the profiles of each run: the oldest are removed for new ones.
 	MaxBytes int64
-	// Report is called with what the user should read at once, and Progress when a
-	// window has ended. They are called by several goroutines.
+	// Report is called with what the user should read at once, and Progress after each
+	// CPU profile. They are called by several goroutines.
 	Report, Progress func(string)
 }
 
-// Result is what became of a target.
+// Result is the result of a target.
 type Result struct {
 	Target, Dir string
 	// Profiles and Bytes were written, in Runs directories.
 	Profiles, Runs int
 	Bytes          int64
-	// Failures are the requests and files that failed, Busy those that another CPU
-	// profile refused.
-	Failures, Busy int
-	// Gaps are the times without profiles, by kind.
-	Gaps map[exporter.Kind]Gaps
+	// Failures are the requests and files that failed.
+	Failures int
 	// Lacks are the kinds that the target does not have.
 	Lacks []exporter.Kind
-	// Err is why the target was given up, or what failed last where there is no
-	// profile at all.
+	// Err is the last failure if no profile came after it.
 	Err error
-}
-
-// Gaps are N times without profiles of a kind, Length together. A gap begins at the end of
-// the last profile before a request that failed.
-type Gaps struct {
-	N      int
-	Length time.Duration
-}
-
-func (r *Result) gap(kind exporter.Kind, length time.Duration) {
-	if r.Gaps == nil {
-		r.Gaps = map[exporter.Kind]Gaps{}
-	}
-	all := r.Gaps[kind]
-	r.Gaps[kind] = Gaps{N: all.N + 1, Length: all.Length + max(0, length)}
 }
 
 // String returns the result as a line.
@@ -117,12 +94,6 @@ func (r Result) String() string {
 	if r.Failures > 0 {
 		fmt.Fprintf(&b, "; %s", termtext.Plural(r.Failures, "failure"))
 	}
-	if r.Busy > 0 {
-		fmt.Fprintf(&b, "; the CPU profiler was in use %s", termtext.Plural(r.Busy, "time"))
-	}
-	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
-		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
-	}
 	if len(r.Lacks) > 0 {
 		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
 	}
@@ -132,18 +103,16 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// Run records until the time is over or ctx ends. It returns the result of each target
-// and how many old files were removed.
-func Run(ctx context.Context, c Config) (results []Result, removed int) {
-	room := &room{dir: c.Dir, max: c.MaxBytes, report: c.Report}
-	results = make([]Result, len(c.Targets))
+// Run records until the time is over or ctx ends. It returns the result of each target.
+func Run(ctx context.Context, c Config) []Result {
+	results := make([]Result, len(c.Targets))
 	var all sync.WaitGroup
 	for i, t := range c.Targets {
 		all.Go(func() {
 			defer t.Close()
-			results[i] = newTarget(c, t, room).record(ctx)
+			results[i] = newTarget(c, t).record(ctx)
 		})
 	}
 	all.Wait()
-	return results, room.removed
+	return results
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/profiledir"
@@ -35,84 +37,55 @@ const (
 type target struct {
 	Config
 	*source.Target
-	room *room
-	dir  string
-	end  time.Time
+	dir string
+	end time.Time
 
 	mu      sync.Mutex
-	giveUp  context.CancelFunc
-	kinds   []exporter.Kind        // to request
-	missing map[exporter.Kind]bool // answered with 404 so far
-	seen    map[exporter.Kind]bool
-	covered map[exporter.Kind]*covered
-	trouble map[exporter.Kind]*trouble
+	giveUp  context.CancelCauseFunc
+	seen    map[exporter.Kind]bool      // kinds with a profile
+	since   map[exporter.Kind]time.Time // the begin of failures that last, of the whole process for ""
 	runs    []*run
 	current *run
 	mixed   bool // several processes have answered in turn
 	result  Result
 }
 
-// covered is how far the profiles of a kind reach.
-type covered struct {
-	until  time.Time // the end of the last profile
-	run    *run      // its process; nil before the first
-	failed bool      // a request has failed since
-}
-
-func newTarget(c Config, t *source.Target, room *room) *target {
-	begun := time.Now()
+func newTarget(c Config, t *source.Target) *target {
 	dir := DirOf(c.Dir, t)
-	own := &target{
-		Config: c, Target: t, room: room, dir: dir, end: begun.Add(c.For),
-		kinds:   slices.Clone(source.TargetKinds),
-		missing: map[exporter.Kind]bool{}, seen: map[exporter.Kind]bool{},
-		covered: map[exporter.Kind]*covered{}, trouble: map[exporter.Kind]*trouble{},
+	return &target{
+		Config: c, Target: t, dir: dir, end: time.Now().Add(c.For),
+		seen: map[exporter.Kind]bool{}, since: map[exporter.Kind]time.Time{},
 		result: Result{Target: t.Name(), Dir: dir},
 	}
-	for _, kind := range source.TargetKinds {
-		own.covered[kind] = &covered{until: begun}
-	}
-	return own
 }
 
-// errGivenUp ends the recording of a target. Its Result has the reason.
-var errGivenUp = errors.New("given up")
+// errLeftOut is the error for a kind or a target without more requests.
+var errLeftOut = errors.New("left out")
 
 // record records all kinds until the time is over.
 func (t *target) record(ctx context.Context) Result {
 	working, giveUp := context.WithCancelCause(ctx)
-	t.giveUp = func() { giveUp(errGivenUp) }
-	defer t.giveUp()
+	t.giveUp = giveUp
+	defer giveUp(nil)
 	var all sync.WaitGroup
 	for _, kind := range source.TargetKinds {
 		all.Go(func() { t.windows(working, kind) })
 	}
-	for working.Err() == nil && time.Now().Before(t.end) {
-		wait(working, earlier(time.Now().Add(t.Every), t.end))
-		t.progress()
-	}
 	all.Wait()
-	t.endTroubles()
+	t.result.Runs = len(t.runs)
 	for _, r := range t.runs {
-		t.result.Runs++
 		if err := r.files.Shutdown(context.WithoutCancel(ctx)); err != nil {
-			t.result.Err = errors.Join(t.result.Err, err)
+			t.result.Err = err
 		}
 	}
 	return t.result
-}
-
-func (t *target) progress() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), termtext.Plural(t.result.Profiles, "profile"), termtext.Value(t.result.Bytes, termtext.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
 }
 
 // windows records one kind, and at the end once more what needs no measuring.
 func (t *target) windows(ctx context.Context, kind exporter.Kind) {
 	pause := backoff.NewExponentialBackOff()
 	pause.MaxInterval = maxPause
-	for ctx.Err() == nil && t.isWanted(kind) {
+	for ctx.Err() == nil {
 		until := earlier(time.Now().Add(t.Every), t.end)
 		measure := time.Until(until).Round(time.Second)
 		if measure < time.Second {
@@ -121,14 +94,17 @@ func (t *target) windows(ctx context.Context, kind exporter.Kind) {
 		if kind != exporter.KindCPU {
 			measure = 0
 		}
-		if t.keep(ctx, kind, measure) == nil {
+		switch err := t.keep(ctx, kind, measure); {
+		case errors.Is(err, errLeftOut):
+			return
+		case err == nil:
 			pause.Reset()
 			wait(ctx, until) // a server may answer early with what it has
-		} else {
+		default:
 			wait(ctx, earlier(time.Now().Add(pause.NextBackOff()), t.end))
 		}
 	}
-	if kind == exporter.KindCPU || context.Cause(ctx) == errGivenUp || !t.isWanted(kind) || !t.isBegun() { //nolint:errorlint // it is not wrapped
+	if kind == exporter.KindCPU || errors.Is(context.Cause(ctx), errLeftOut) {
 		return
 	}
 	wait(ctx, t.end)
@@ -138,18 +114,6 @@ func (t *target) windows(ctx context.Context, kind exporter.Kind) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastTime, cancel) })()
 	_ = t.keep(last, kind, 0)
-}
-
-func (t *target) isWanted(kind exporter.Kind) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Contains(t.kinds, kind)
-}
-
-func (t *target) isBegun() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.runs) > 0
 }
 
 // keep fetches a profile and writes it. CPU time is measured for so long.
@@ -164,52 +128,78 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil {
-		if ctx.Err() != nil && measure > 0 && context.Cause(ctx) != errGivenUp { //nolint:errorlint // it is not wrapped
-			t.Report(t.Name() + ": the CPU profile in flight is dropped")
-		}
-		return t.fail(ctx, kind, err)
+	if err != nil && ctx.Err() != nil && measure > 0 && !errors.Is(context.Cause(ctx), errLeftOut) {
+		t.Report(t.Name() + ": the CPU profile in flight is dropped")
 	}
-	t.succeeded(kind)
-	n, err := t.write(ctx, kind, begun, raw)
+	n := int64(0)
+	if err == nil {
+		t.seen[kind] = true
+		n, err = t.write(ctx, kind, begun, raw)
+	}
 	if err != nil {
 		return t.fail(ctx, kind, err)
 	}
 	t.recovered(kind)
-	t.cover(kind, begun)
 	t.result.Profiles++
 	t.result.Bytes += n
+	t.result.Err = nil
+	if kind == exporter.KindCPU {
+		t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), termtext.Plural(t.result.Profiles, "profile"), termtext.Value(t.result.Bytes, termtext.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
+	}
 	return nil
 }
 
-// cover counts the time since the last profile of a kind as a gap if a request has failed
-// since. A profile that counts since its process began has no gap. The caller holds t.mu.
-func (t *target) cover(kind exporter.Kind, begun time.Time) {
-	c := t.covered[kind]
-	if c.failed && (!source.Cumulative(kind) || c.run != t.current) {
-		t.result.gap(kind, begun.Sub(c.until))
+// fail counts an error of a kind, and reports the first of several. It returns err, or
+// errLeftOut if another request makes no sense. The caller holds t.mu.
+func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error {
+	if ctx.Err() != nil {
+		return err // not a fault of the target
 	}
-	*c = covered{until: time.Now(), run: t.current}
+	status, answered := errors.AsType[*client.StatusError](err)
+	if answered && status.Code == http.StatusNotFound && !t.seen[kind] {
+		t.result.Lacks = append(t.result.Lacks, kind)
+		slices.Sort(t.result.Lacks)
+		if len(t.result.Lacks) == len(source.TargetKinds) {
+			t.result.Err = err
+		}
+		t.Report(fmt.Sprintf("%v; the kind is left out", err))
+		return errLeftOut
+	}
+	t.result.Failures++
+	t.result.Err = err
+	if answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
+		t.Report(fmt.Sprintf("%v; there are no more requests to it", err))
+		t.giveUp(errLeftOut)
+		return errLeftOut
+	}
+	if isAway(err) {
+		kind = ""
+	}
+	if t.since[kind].IsZero() {
+		t.since[kind] = time.Now()
+		t.Report(fmt.Sprintf("%v; it is retried", err))
+	}
+	return err
 }
 
-// succeeded notes that the target has a kind. It lacks the kinds that it refused before. The
-// caller holds t.mu.
-func (t *target) succeeded(kind exporter.Kind) {
-	t.seen[kind] = true
-	delete(t.missing, kind)
-	for _, kind := range slices.Clone(t.kinds) {
-		if t.missing[kind] {
-			t.leaveOut(kind)
+// isAway reports whether err means that the whole process is away, also if a proxy has
+// answered. A request that times out is slow itself.
+func isAway(err error) bool {
+	if _, ok := errors.AsType[*client.UnansweredError](err); ok {
+		return !errors.Is(err, context.DeadlineExceeded)
+	}
+	status, ok := errors.AsType[*client.StatusError](err)
+	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
+}
+
+// recovered reports the end of failures of a kind and of the target. The caller holds t.mu.
+func (t *target) recovered(kind exporter.Kind) {
+	for kind, what := range map[exporter.Kind]string{"": "it is", kind: string(kind) + " profiles are"} {
+		if since := t.since[kind]; !since.IsZero() {
+			delete(t.since, kind)
+			t.Report(fmt.Sprintf("%s: %s there again after %v", t.Name(), what, time.Since(since).Round(100*time.Millisecond)))
 		}
 	}
-}
-
-func (t *target) leaveOut(kind exporter.Kind) {
-	t.kinds = slices.DeleteFunc(t.kinds, func(k exporter.Kind) bool { return k == kind })
-	delete(t.missing, kind)
-	t.result.Lacks = append(t.result.Lacks, kind)
-	slices.Sort(t.result.Lacks)
-	t.Report(fmt.Sprintf("%s: the server has no %s profile, which is left out", t.Name(), kind))
 }
 
 // wait returns at a time or when ctx ends.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/internal/secrets"
-	"github.com/spanprof/spanprof/internal/servertext"
 )
 
 // maxAnswer bounds an answer, as it is sent. Tests make it less.
@@ -22,20 +21,6 @@ var maxAnswer int64 = 64 << 20
 
 // answerTime is how long an answer may take beyond what is measured for it.
 const answerTime = 30 * time.Second
-
-// sameServer follows redirects within a server alone: another one gets no
-// credentials, and its profiles are not those that were asked for.
-func sameServer(r *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
-		to := url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: r.URL.Path}
-		return fmt.Errorf("it redirects to %s, another server: name that one if it is the right one", servertext.Clean(to.String()))
-	}
-	if len(via) >= 10 {
-		return errors.New("it redirects again and again")
-	}
-	return nil
-}
 
 // get returns the body of the answer to a GET. The server may take measure longer than
 // for other answers. name is the address in messages.

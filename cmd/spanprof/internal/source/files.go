@@ -6,7 +6,6 @@ package source
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,8 +91,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		case len(matches) == 0:
 			return nil, err
 		}
-		named := strings.HasPrefix(filepath.Base(string(s)), "..")
-		roots = slices.DeleteFunc(matches, func(path string) bool { return !named && inConfigMap(path) })
+		roots = matches
 	}
 	var paths []string
 	for dirs := roots; len(dirs) > 0; dirs = dirs[1:] {
@@ -109,7 +107,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		}
 		for _, e := range entries {
 			switch path := filepath.Join(dirs[0], e.Name()); {
-			case e.IsDir() && !inConfigMap(path):
+			case e.IsDir():
 				dirs = append(dirs, path)
 			case !e.IsDir() && isProfile(path):
 				paths = append(paths, path)
@@ -130,39 +128,6 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 
 // maxPaths bounds the files and directories of a SOURCE.
 const maxPaths = 1 << 20
-
-// inConfigMap reports whether a path is a ConfigMap's own: ..data, or a directory beside it.
-// Other links beside these lead to its files.
-func inConfigMap(path string) bool {
-	_, err := os.Lstat(filepath.Join(filepath.Dir(path), "..data"))
-	return err == nil && strings.HasPrefix(filepath.Base(path), "..")
-}
-
-// Seen has the files that were read, by kind and absolute path without links. Two SOURCEs of
-// a command line may have the same file. Its samples must count once.
-type Seen map[string]bool
-
-// Again reports whether a profile of the same file was asked about before. What was
-// measured anew is never the same.
-func (s Seen) Again(p *Profile) bool {
-	if strings.Contains(p.Name, "://") {
-		return false
-	}
-	path, err := filepath.Abs(p.Name)
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
-	if err != nil {
-		return false
-	}
-	path = string(p.Kind()) + " " + path // a file may have several kinds
-	before := s[path]
-	s[path] = true
-	return before
-}
-
-// ErrSeen is the error for a profile that an earlier SOURCE has too.
-var ErrSeen = errors.New("another SOURCE has it too, and it counts once")
 
 var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
 

@@ -48,27 +48,3 @@ func TestUnreadableDirectory(t *testing.T) {
 		t.Errorf("%d profiles, %d skipped, %v, want 2 and 1", found, skipped, err)
 	}
 }
-
-// The files of a ConfigMap are links into a directory beside them.
-func TestConfigMap(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "..2026_11_26", "a.pprof"), made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}.bytes(t))
-	for link, to := range map[string]string{"..data": "..2026_11_26", "a.pprof": "..data/a.pprof"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	count := func(arg string) {
-		t.Helper()
-		if found, err := read(t, arg); err != nil || len(found) != 1 {
-			t.Errorf("%s: %d profiles, %v, want 1", arg, len(found), err)
-		}
-	}
-	count(dir)
-	count(dir + "/*")
-	count(dir + "/..2*")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "..data")), os.Remove(filepath.Join(dir, "a.pprof"))); err != nil {
-		t.Fatal(err)
-	}
-	count(dir) // such a name alone makes no ConfigMap
-}

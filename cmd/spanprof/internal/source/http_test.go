@@ -98,9 +98,6 @@ func TestCredentials(t *testing.T) {
 	mux.HandleFunc("/away/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+"/login?token=x", http.StatusFound)
 	})
-	mux.HandleFunc("/there/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/debug/pprof/goroutine", http.StatusFound)
-	})
 	mux.HandleFunc("/refused/debug/pprof/goroutine", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = fmt.Fprintf(w, "wrong: %s\nsecond line", r.Header.Get("Authorization"))
@@ -114,7 +111,7 @@ func TestCredentials(t *testing.T) {
 		t.Setenv("SPANPROF_USER", "ann")
 		t.Setenv("SPANPROF_PASSWORD", "pass-of-ann")
 		t.Setenv("SPANPROF_TENANT", "team")
-		if _, err := read(t, server.URL+"/there/debug/pprof/goroutine"); err != nil {
+		if _, err := read(t, server.URL+"/debug/pprof/goroutine"); err != nil {
 			t.Error(err)
 		}
 		want := "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:pass-of-ann"))
@@ -126,7 +123,7 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("refused: %v", err)
 		}
 		_, err = read(t, server.URL+"/away/debug/pprof/goroutine")
-		if err == nil || !strings.Contains(err.Error(), "redirects to "+other.URL+"/login, another server") {
+		if err == nil || !strings.Contains(err.Error(), "302 Found") || strings.Contains(err.Error(), "token") {
 			t.Errorf("redirect to another host: %v", err)
 		}
 	})

@@ -5,7 +5,6 @@ package source
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,7 +17,7 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/pgo"
+	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
 // page is the page of a running process with spanprof, or one of its queries.
@@ -39,7 +38,7 @@ func newPage(u *url.URL) (Source, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	c, err := client.New(sameServer)
+	c, err := client.New()
 	if err != nil {
 		return nil, err
 	}
@@ -48,108 +47,73 @@ func newPage(u *url.URL) (Source, error) {
 
 func (s *page) String() string { return s.address.String() }
 
+// errNothing is the error for a query without samples.
+var errNothing = errors.New("the page has no samples for that")
+
 func (s *page) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.client.CloseIdleConnections()
-	queries, err := s.queries(ctx)
-	if err != nil {
-		return err
+	if text := s.address.Query().Get("query"); text != "" {
+		q, err := flameql.Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+		if !wants(kinds, q.Type.Kind) {
+			return nil
+		}
+		p, err := s.read(ctx, text, q)
+		return pass(ctx, skip, each, p, err)
 	}
-	for _, q := range queries {
-		if !wants(kinds, q.kind) {
+	// The types of a heap profile are in one.
+	var read []exporter.Kind
+	found := false
+	for _, t := range flameql.Types {
+		if !wants(kinds, t.Kind) || slices.Contains(read, t.Kind) {
 			continue
 		}
-		p, err := s.read(ctx, q)
-		if err := pass(ctx, skip, each, p, err); err != nil {
+		read = append(read, t.Kind)
+		p, err := s.read(ctx, "."+t.Name, flameql.Query{Type: t})
+		switch {
+		case errors.Is(err, errNothing):
+			continue
+		case err != nil:
 			return err
 		}
+		found = true
+		if err := pass(ctx, skip, each, p, nil); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: the page has no profiles yet", s)
 	}
 	return nil
 }
 
-// pageQuery is a profile that a page offers.
-type pageQuery struct {
-	text, service string
-	kind          exporter.Kind
-}
-
-// queries returns the query of the address, or all queries of the process.
-func (s *page) queries(ctx context.Context) ([]pageQuery, error) {
-	if text := s.address.Query().Get("query"); text != "" {
-		q, err := flameql.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s, err)
-		}
-		return []pageQuery{{text: text, service: q.App, kind: q.Type.Kind}}, nil
-	}
-	data, err := get(ctx, s.client, s.String(), s.with("", url.Values{"format": {"json"}, "limit": {"1"}}), 0)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Service string
-		Process []struct{ Type, Query, Service string }
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, decodeError(s.client, s.String(), data, fmt.Errorf("the answer is not from a spanprof page: %w", err))
-	}
-	if list.Process == nil {
-		return nil, fmt.Errorf("%s: the answer is not from a spanprof page", s)
-	}
-	var queries []pageQuery
-	for _, p := range list.Process {
-		t, ok := flameql.TypeByName(p.Type)
-		if !ok {
-			continue // of a newer spanprof
-		}
-		service := p.Service
-		if service == "" {
-			service = list.Service
-		}
-		next := pageQuery{text: p.Query, service: service, kind: t.Kind}
-		if len(queries) == maxProfiles {
-			return nil, fmt.Errorf("%s: the page offers more than %d profiles", s, maxProfiles)
-		}
-		// The types of a heap profile are in one.
-		if !slices.ContainsFunc(queries, func(q pageQuery) bool { return q.kind == next.kind && q.service == next.service }) {
-			queries = append(queries, next)
-		}
-	}
-	if len(queries) == 0 {
-		return nil, fmt.Errorf("%s: the page has no profiles yet", s)
-	}
-	return queries, nil
-}
-
-func (s *page) read(ctx context.Context, q pageQuery) (*Profile, error) {
-	params := url.Values{"query": {q.text}, "format": {"pprof"}}
+func (s *page) read(ctx context.Context, text string, q flameql.Query) (*Profile, error) {
+	params := url.Values{"query": {text}, "format": {"pprof"}}
 	for _, name := range []string{"from", "until", "labels"} {
 		if value := s.address.Query().Get(name); value != "" {
 			params.Set(name, value)
 		}
 	}
-	name := withoutUser(s.address) + " " + q.text
-	data, err := get(ctx, s.client, name, s.with("profile", params), 0)
+	name := withoutUser(s.address) + " " + text
+	u := url.URL{Scheme: s.address.Scheme, Host: s.address.Host, Path: s.address.Path + "profile", RawQuery: params.Encode()}
+	data, err := get(ctx, s.client, name, u.String(), 0)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := pgo.Parse(data)
+	parsed, err := untrusted.File(data, maxFile)
 	if err != nil {
 		return nil, decodeError(s.client, name, data, err)
 	}
 	if len(parsed.Sample) == 0 {
-		return nil, fmt.Errorf("%s: %w", name, errors.New("the page has no samples for that"))
+		return nil, fmt.Errorf("%s: %w", name, errNothing)
 	}
-	w := windowOf(q.kind, parsed)
+	w := windowOf(q.Type.Kind, parsed)
 	attributes := []attribute.KeyValue{attribute.String("service.instance.id", s.address.Host)}
-	if q.service != "" {
-		attributes = append(attributes, attribute.String("service.name", q.service))
+	if q.App != "" {
+		attributes = append(attributes, attribute.String("service.name", q.App))
 	}
 	w.Resource = resource.NewSchemaless(attributes...)
 	return &Profile{Profile: exporter.NewParsedProfile(w, parsed), Name: name, Replica: s.address.Host}, nil
-}
-
-// with returns the address of one of the page's answers.
-func (s *page) with(path string, params url.Values) string {
-	u := url.URL{Scheme: s.address.Scheme, Host: s.address.Host, Path: s.address.Path + path, RawQuery: params.Encode()}
-	return u.String()
 }

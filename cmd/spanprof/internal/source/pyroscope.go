@@ -6,7 +6,6 @@ package source
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -113,43 +112,17 @@ func (s *pyroscope) Read(ctx context.Context, kinds []exporter.Kind, skip func(e
 	return nil
 }
 
-// parseTime reads now, now-1h, RFC 3339 and unix times. The size of a unix time shows
-// whether it is in seconds, ms, µs or ns.
+// parseTime reads now, now-1h and RFC 3339.
 func parseTime(text string, now time.Time) (time.Time, error) {
-	wrong := fmt.Errorf("%q is no time: known are now, now-1h, RFC 3339 and unix times", text)
 	if ago, ok := strings.CutPrefix(text, "now"); ok {
-		if ago == "" {
-			return now, nil
+		d, err := time.ParseDuration(cmp.Or(ago, "0s"))
+		if err == nil && d <= 0 {
+			return now.Add(d), nil
 		}
-		days, isDays := strings.CutSuffix(ago, "d")
-		if isDays {
-			ago = days + "h"
-		}
-		d, err := time.ParseDuration(ago)
-		if err != nil || d > 0 {
-			return time.Time{}, errors.Join(wrong, err)
-		}
-		if isDays {
-			d *= 24
-		}
-		return now.Add(d), nil
+	} else if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-		switch {
-		case n < 1e11:
-			return time.Unix(n, 0), nil
-		case n < 1e14:
-			return time.UnixMilli(n), nil
-		case n < 1e17:
-			return time.UnixMicro(n), nil
-		}
-		return time.Unix(0, n), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, wrong
-	}
-	return t, nil
+	return time.Time{}, fmt.Errorf("%q is no time: known are now, now-1h and RFC 3339", text)
 }
 
 // replicaLabels are the labels that tell replicas apart, unless a SOURCE names
@@ -268,7 +241,7 @@ func (s *pyroscope) part(ctx context.Context, t querier.Type, of querier.Selecto
 		return part, err
 	}
 	// A point a second: profiles of several replicas that come at the same time count once.
-	all, err := s.client.SelectSeries(ctx, of, nil, time.Second, 0, false)
+	all, err := s.client.SelectSeries(ctx, of, nil, time.Second, 0)
 	if err != nil {
 		return nil, err
 	}

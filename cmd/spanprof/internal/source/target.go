@@ -63,7 +63,7 @@ func NewTarget(arg string) (*Target, error) {
 // newTarget returns the process of an address with /debug/pprof in its path.
 func newTarget(u *url.URL) (*Target, error) {
 	prefix, _, _ := strings.Cut(u.Path+"/", pprofPath+"/")
-	c, err := client.New(sameServer)
+	c, err := client.New()
 	if err != nil {
 		return nil, err
 	}

@@ -5,33 +5,12 @@ package pgo
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
 )
-
-func TestSameProgram(t *testing.T) {
-	for _, test := range []struct {
-		a, b binary
-		want bool
-	}{
-		{binary{buildID: "1", main: "/a"}, binary{buildID: "1", main: "/b"}, true},
-		{binary{main: "/src/shop"}, binary{main: "/build/shop"}, true},
-		{binary{main: `C:/src/shop`}, binary{main: "/build/shop"}, true},
-		{binary{main: "/src/shop"}, binary{main: "/src/cart"}, false},
-		{binary{main: "a.com/x/shop"}, binary{main: "a.com/y/shop"}, false},
-		{binary{main: "a.com/x/shop"}, binary{main: "a.com/x/shop"}, true},
-		{binary{main: "/src/shop", file: "a"}, binary{file: "a"}, true},
-		{binary{file: "a"}, binary{file: "b"}, false},
-		{binary{file: "a"}, binary{}, true},
-		{binary{}, binary{file: "b"}, true},
-	} {
-		if got := sameProgram(test.a, test.b); got != test.want {
-			t.Errorf("%+v and %+v: got %v", test.a, test.b, got)
-		}
-	}
-}
 
 func TestOtherBinaries(t *testing.T) {
 	for _, test := range []struct {
@@ -43,6 +22,7 @@ func TestOtherBinaries(t *testing.T) {
 		{[]binary{{file: "a", buildID: "1"}, {file: "a", buildID: "2"}}, "of 2 builds; calls that moved to other lines are counted apart: a, build id 1, a, build id 2"},
 		{[]binary{{file: "a", buildID: "1"}, {file: "a"}}, ""},
 		{[]binary{{file: "a"}, {}}, ""},
+		{[]binary{{file: "a"}, {file: "b"}, {}, {}, {}, {}, {}, {}, {}, {}}, "an unknown program, an unknown program"},
 	} {
 		got := strings.Join(otherBinaries(test.binaries), "")
 		if test.want == "" && got != "" || !strings.HasSuffix(got, test.want) {
@@ -54,30 +34,23 @@ func TestOtherBinaries(t *testing.T) {
 	}
 }
 
-// The program is the mapping with package main, else the first.
-func TestBinariesOf(t *testing.T) {
-	m, lib := &profile.Mapping{File: `C:\bin\shop.exe`, BuildID: "1"}, &profile.Mapping{File: "/lib/libc.so"}
-	at := func(m *profile.Mapping, name, file string) *profile.Location {
-		return &profile.Location{Mapping: m, Line: []profile.Line{{Function: &profile.Function{Name: name, Filename: file}}}}
+// The program is the first mapping. Samples of one program are added.
+func TestSee(t *testing.T) {
+	var m merger
+	shop := &profile.Profile{Mapping: []*profile.Mapping{{File: `C:\bin\shop.exe`, BuildID: "1"}, {File: "/lib/libc.so"}}}
+	for _, n := range []int64{5, 0, 2} {
+		m.see(shop, n)
 	}
-	p := &profile.Profile{Mapping: []*profile.Mapping{lib, m}, Location: []*profile.Location{
-		at(lib, "malloc", "malloc.c"), at(m, "main.run", "/src/shop/main.go"), at(m, "main.cgo", "_cgo_gotypes.go"), at(m, "main.other", "/src/shop/other.go"), {},
-	}}
-	used := map[*profile.Location]bool{}
-	for _, l := range p.Location {
-		used[l] = true
+	m.see(&profile.Profile{}, 5)
+	if len(m.binaries) != 1 || m.binaries[0] != (binary{"1", "shop.exe", 7}) {
+		t.Errorf("got %+v", m.binaries)
 	}
-	if got := binariesOf(p, used, 5); len(got) != 1 || got[0] != (binary{"1", "shop.exe", "/src/shop", 5}) {
-		t.Errorf("got %+v", got)
+	for i := range 2 * maxBinaries {
+		m.see(&profile.Profile{Mapping: []*profile.Mapping{{File: fmt.Sprint("/bin/", i)}}}, 1)
 	}
-	if got := binariesOf(p, nil, 5); len(got) != 1 || got[0] != (binary{"", "libc.so", "", 5}) {
-		t.Errorf("without package main: got %+v", got)
-	}
-	if got := binariesOf(p, nil, 0); got != nil {
-		t.Errorf("without samples: got %+v", got)
-	}
-	if got := binariesOf(&profile.Profile{}, nil, 5); got != nil {
-		t.Errorf("without mappings: got %+v", got)
+	m.see(shop, 1)
+	if len(m.binaries) != maxBinaries || m.binaries[0].samples != 8 {
+		t.Errorf("%d programs, the first %+v", len(m.binaries), m.binaries[0])
 	}
 }
 
