@@ -67,7 +67,7 @@ func runView(ctx context.Context, c *call) error {
 	go func() { // a signal ends the command also if this does not return
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
-			p, err = pyroscopeViewOf(address, *maxBytes, viewer.WithAllowedHosts(hosts...))
+			p, err = pyroscopeViewOf(c, address, *maxBytes, viewer.WithAllowedHosts(hosts...))
 		} else if of, ok, failed := directoryViewOf(c, held, viewer.WithAllowedHosts(hosts...)); ok {
 			p, err = of, failed
 		} else {
@@ -157,7 +157,7 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 const minAnswer = 1 << 20
 
 // pyroscopeViewOf shows what a server has.
-func pyroscopeViewOf(address *url.URL, maxBytes int64, opts ...viewer.Option) (page, error) {
+func pyroscopeViewOf(c *call, address *url.URL, maxBytes int64, opts ...viewer.Option) (page, error) {
 	maxBytes = cmp.Or(maxBytes, 64<<20)
 	if maxBytes < minAnswer {
 		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
@@ -166,5 +166,6 @@ func pyroscopeViewOf(address *url.URL, maxBytes int64, opts ...viewer.Option) (p
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
+	client.ReportTo(func(text string) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", text) })
 	return page{pyroscopeview.Handler(client, opts...), "/"}, nil
 }

@@ -11,9 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/nettest"
 )
 
@@ -68,18 +70,19 @@ func server(t *testing.T, hangs func(kind string, n int) bool) (c *source.Target
 	}
 }
 
-// A kind that hangs delays no other, and not the end.
+// A kind that hangs delays no other, and not the end. Its gap begins where its last profile
+// ended. A profile that counts since the start of its process has no gap.
 func TestHang(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		hangs func(kind string, n int) bool
-		want  int // failures
+		want  map[exporter.Kind]Gaps
 		took  time.Duration
 	}{
-		{"nothing", func(string, int) bool { return false }, 0, 30 * time.Second},
-		{"CPU once", func(kind string, n int) bool { return kind == "profile" && n == 2 }, 1, 30 * time.Second},
-		{"CPU from then on", func(kind string, n int) bool { return kind == "profile" && n >= 2 }, 3, 35 * time.Second},
-		{"goroutines and heap", func(kind string, n int) bool { return kind != "profile" && n == 2 }, 4, 30 * time.Second},
+		{"nothing", func(string, int) bool { return false }, map[exporter.Kind]Gaps{}, 30 * time.Second},
+		{"CPU once", func(kind string, n int) bool { return kind == "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 10 * time.Second}}, 30 * time.Second},
+		{"CPU from then on", func(kind string, n int) bool { return kind == "profile" && n >= 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 25 * time.Second}}, 35 * time.Second},
+		{"goroutines and heap", func(kind string, n int) bool { return kind != "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindGoroutine: {1, 10 * time.Second}}, 30 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -92,8 +95,12 @@ func TestHang(t *testing.T) {
 				})
 				took := time.Since(begun).Round(time.Second)
 				stop()
-				if results[0].Failures != tt.want {
-					t.Errorf("got %s, want %d failures", results[0], tt.want)
+				got := results[0].Gaps
+				for kind, gaps := range got { // pauses after failures are random
+					got[kind] = Gaps{gaps.N, gaps.Length.Round(5 * time.Second)}
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("gaps (-want +got):\n%s\n%s", diff, results[0])
 				}
 				if took > tt.took+time.Second || took < 30*time.Second {
 					t.Errorf("took %v, want %v", took, tt.took)

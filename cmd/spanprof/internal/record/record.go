@@ -23,10 +23,11 @@
 //
 // CPU is measured without a pause, one window after the other.
 //
-// # Failures
+// # Gaps
 //
 // Each kind has its own requests: a slow one delays no other, and not the end. A request is
-// given up half a window after its time.
+// given up half a window after its time. A gap begins at the end of the last good profile
+// of its kind. A profile that counts since the process began has a gap only at a restart.
 //
 // # Runs
 //
@@ -43,6 +44,8 @@ package record
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,10 +81,24 @@ type Result struct {
 	Bytes          int64
 	// Failures are the requests and files that failed.
 	Failures int
+	// Gaps are the times without profiles, by kind.
+	Gaps map[exporter.Kind]Gaps
 	// Lacks are the kinds that the target does not have.
 	Lacks []exporter.Kind
 	// Err is the last failure if no profile came after it.
 	Err error
+}
+
+// Gaps are N times without profiles of a kind, Length together. A gap begins at the end of
+// the last profile before a request that failed.
+type Gaps struct {
+	N      int
+	Length time.Duration
+}
+
+func (r *Result) gap(kind exporter.Kind, length time.Duration) {
+	all := r.Gaps[kind]
+	r.Gaps[kind] = Gaps{N: all.N + 1, Length: all.Length + max(0, length)}
 }
 
 // String returns the result as a line.
@@ -93,6 +110,9 @@ func (r Result) String() string {
 	}
 	if r.Failures > 0 {
 		fmt.Fprintf(&b, "; %s", termtext.Plural(r.Failures, "failure"))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
+		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
 	}
 	if len(r.Lacks) > 0 {
 		fmt.Fprintf(&b, "; it has no %v", r.Lacks)

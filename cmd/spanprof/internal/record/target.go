@@ -42,7 +42,8 @@ type target struct {
 
 	mu      sync.Mutex
 	giveUp  context.CancelCauseFunc
-	seen    map[exporter.Kind]bool      // kinds with a profile
+	seen    map[exporter.Kind]bool // kinds with a profile
+	covered map[exporter.Kind]*covered
 	since   map[exporter.Kind]time.Time // the begin of failures that last, of the whole process for ""
 	runs    []*run
 	current *run
@@ -50,13 +51,24 @@ type target struct {
 	result  Result
 }
 
+// covered is how far the profiles of a kind reach.
+type covered struct {
+	until  time.Time // the end of the last profile
+	run    *run      // its process; nil before the first
+	failed bool      // a request has failed since
+}
+
 func newTarget(c Config, t *source.Target) *target {
-	dir := DirOf(c.Dir, t)
-	return &target{
-		Config: c, Target: t, dir: dir, end: time.Now().Add(c.For),
-		seen: map[exporter.Kind]bool{}, since: map[exporter.Kind]time.Time{},
-		result: Result{Target: t.Name(), Dir: dir},
+	begun, dir := time.Now(), DirOf(c.Dir, t)
+	own := &target{
+		Config: c, Target: t, dir: dir, end: begun.Add(c.For),
+		seen: map[exporter.Kind]bool{}, covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
+		result: Result{Target: t.Name(), Dir: dir, Gaps: map[exporter.Kind]Gaps{}},
 	}
+	for _, kind := range source.TargetKinds {
+		own.covered[kind] = &covered{until: begun}
+	}
+	return own
 }
 
 // errLeftOut is the error for a kind or a target without more requests.
@@ -72,6 +84,11 @@ func (t *target) record(ctx context.Context) Result {
 		all.Go(func() { t.windows(working, kind) })
 	}
 	all.Wait()
+	for _, kind := range source.TargetKinds {
+		if c := t.covered[kind]; c.failed && t.result.Profiles > 0 {
+			t.result.gap(kind, earlier(time.Now(), t.end).Sub(c.until))
+		}
+	}
 	t.result.Runs = len(t.runs)
 	for _, r := range t.runs {
 		if err := r.files.Shutdown(context.WithoutCancel(ctx)); err != nil {
@@ -140,6 +157,12 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 		return t.fail(ctx, kind, err)
 	}
 	t.recovered(kind)
+	c := t.covered[kind]
+	// A profile that counts since its process began has no gap.
+	if c.failed && (!source.Cumulative(kind) || c.run != t.current) {
+		t.result.gap(kind, begun.Sub(c.until))
+	}
+	*c = covered{until: time.Now(), run: t.current}
 	t.result.Profiles++
 	t.result.Bytes += n
 	t.result.Err = nil
@@ -165,6 +188,7 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		t.Report(fmt.Sprintf("%v; the kind is left out", err))
 		return errLeftOut
 	}
+	t.covered[kind].failed = true
 	t.result.Failures++
 	t.result.Err = err
 	if answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
