@@ -223,3 +223,14 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("a message for no samples: %v, %v", m, err)
 	}
 }
+
+func TestEndedSpanID(t *testing.T) {
+	p := cpuProfile()
+	p.Sample[0].Label["ended_span_id"] = []string{"00000000000000bb"}
+	for both, want := range map[bool]int{false: 1, true: 5} {
+		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: both})
+		if got := attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices); len(got) != want {
+			t.Errorf("attributes %q, want %d", got, want)
+		}
+	}
+}
