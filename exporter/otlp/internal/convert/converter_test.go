@@ -21,8 +21,8 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 )
 
 var window = exporter.Window{
@@ -39,7 +39,7 @@ func request(t testing.TB, p *exporter.Profile, opts ...convert.Config) *collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conformance.Check(m); err != nil {
+	if err := otlptest.Check(m); err != nil {
 		t.Fatal(err)
 	}
 	return m
