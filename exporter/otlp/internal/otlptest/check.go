@@ -110,7 +110,7 @@ func tableOf(field string) string {
 	return ""
 }
 
-// rules are those of single messages, which the tables do not have.
+// rules checks a single message.
 func (c *checker) rules(path string, m proto.Message) {
 	bad := false
 	switch m := m.(type) {
