@@ -156,16 +156,10 @@ func NewParsedProfile(w Window, parsed *profile.Profile, times ...[]int64) *Prof
 	return p
 }
 
-// packed returns p from its pprof form, with its sample times. It takes less memory.
+// packed returns p from its pprof form, without its sample times. It takes less memory.
 func (p *Profile) packed() (*Profile, error) {
 	data, err := p.Pprof()
-	if err != nil {
-		return nil, err
-	}
-	packed := NewProfile(p.window, data)
-	packed.times = p.times
-	packed.size += sizeOf(new(profile.Profile), p.times)
-	return packed, nil
+	return NewProfile(p.window, data), err
 }
 
 // WithResource returns the profile with another resource. Both share the samples.
@@ -231,5 +225,5 @@ func (p *Profile) Pprof() ([]byte, error) { return p.pprof() }
 func (p *Profile) Parsed() (*profile.Profile, error) { return p.parsed() }
 
 // SampleTimes returns when each sample of Parsed was taken, in nanoseconds since 1970;
-// nil if unknown. It must not be changed.
+// nil if unknown. A Queue in front of a Destination does not keep them. It must not be changed.
 func (p *Profile) SampleTimes() [][]int64 { return p.times }

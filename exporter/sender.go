@@ -320,14 +320,14 @@ func (i *item) halves() (halves []*item) {
 		return nil
 	}
 	shift := time.Millisecond << (maxHalvings - 1 - i.halvings)
-	for n, order := range split.Halves(parsed) {
-		part := split.WithSamples(parsed, split.Pick(parsed.Sample, order))
-		w, times := i.profile.window, split.Pick(i.profile.times, order)
+	for n, samples := range split.Halves(parsed) {
+		part := split.WithSamples(parsed, samples)
+		w := i.profile.window
 		if n == 1 {
 			part.TimeNanos = cmp.Or(part.TimeNanos, w.Start.UnixNano()) - int64(shift)
 			w.Start, w.Duration = w.Start.Add(-shift), w.Duration+shift
 		}
-		p, err := NewParsedProfile(w, part, times...).packed()
+		p, err := NewParsedProfile(w, part).packed()
 		if err != nil {
 			return nil
 		}

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 )
 
 // backend is a healthy server of OTLP/HTTP, as a handler or without a network.
@@ -72,7 +72,7 @@ func (b *backend) receive(r *http.Request) {
 	if err := proto.Unmarshal(body, m); err != nil {
 		b.t.Error(err)
 	}
-	if err := conformance.Check(m); err != nil {
+	if err := otlptest.Check(m); err != nil {
 		b.t.Error(err)
 	}
 	b.mu.Lock()

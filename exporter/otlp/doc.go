@@ -28,8 +28,7 @@
 // A profile becomes one request. OTLP has one sample type in a profile, so pprof's heap
 // profile becomes four profiles, which share their stacks. The labels trace_id and
 // span_id become a Link, OTLP's relation of a sample to its span; other labels become
-// attributes of the sample. [WithSpanIDAttributes], [WithCPUTime] and
-// [WithSampleTimestamps] change the message. Bytes that are not UTF-8 become U+FFFD. The
+// attributes of the sample. [WithSpanIDAttributes] and [WithCPUTime] change the message. Bytes that are not UTF-8 become U+FFFD. The
 // label ended_span_id is only sent with WithSpanIDAttributes.
 //
 // # Pyroscope
@@ -47,7 +46,6 @@
 //	heap                   memory, period space    memory, period memory     space
 //	mutex, block           mutex, block            mutex, block              contentions, added up
 //	wall time              wall                    wall                      wall
-//	times of samples       no                      no                        no
 //
 // A tag and a label need one of 24 places; exporter/pyroscope describes the rules. By OTLP,
 // the server names a profile after its period. So memory:inuse_space:bytes:space:bytes of a

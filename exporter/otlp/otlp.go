@@ -132,14 +132,3 @@ func WithCPUTime() Option {
 func WithPyroscope() Option {
 	return option(func(c *settings.Config) { c.Convert.Series = &series.Fitter{Name: "otlp"} })
 }
-
-// WithSampleTimestamps sends when samples were taken, if profiles have it: as
-// timestamps_unix_nano, eight bytes each.
-//
-// Sums stay the same: each timestamp counts 1, in place of a value. Pyroscope v2.2.1
-// refuses OTLP's other form, with a value for each timestamp. So a profile has no
-// timestamps if a sample counts more or less than it has times. cpu/nanoseconds of
-// [WithCPUTime] has none.
-func WithSampleTimestamps() Option {
-	return option(func(c *settings.Config) { c.Convert.Timestamps = true })
-}

@@ -39,7 +39,7 @@
 // trace by trace_id. profile_id must have 16 hex digits: the first of another form is
 // reported through otel.Handle. If profile_id and span_id of a sample differ, Pyroscope keeps
 // one of them. Every other label becomes a series label there. ended_span_id is left out: it
-// would make a series of each span. Pyroscope has no field for the times of samples.
+// would make a series of each span.
 //
 // # Wire
 //

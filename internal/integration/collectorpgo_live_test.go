@@ -29,7 +29,7 @@ func TestCollectorPGO(t *testing.T) {
 	}
 	ctx := livetest.Context(t, withCollector)
 	dir := filepath.Join(t.TempDir(), "example")
-	cmd := exec.CommandContext(ctx, "examples/collector-pgo/try.sh", dir)
+	cmd := exec.CommandContext(ctx, "examples/collector-pgo/try.sh", dir, "1")
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)

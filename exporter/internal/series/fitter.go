@@ -74,7 +74,7 @@ func (f *Fitter) Fit(p *exporter.Profile) *exporter.Profile {
 		return p
 	}
 	w := exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}
-	return exporter.NewParsedProfile(w, fitted, p.SampleTimes()...)
+	return exporter.NewParsedProfile(w, fitted)
 }
 
 // Tags returns the application and its tags for r. It reports attributes that

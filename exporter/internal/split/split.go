@@ -12,15 +12,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Halves returns the indices of the samples in two halves, sorted by stack. Samples of
-// one handler stay together, so that few functions are repeated in both halves.
-func Halves(p *profile.Profile) [2][]int {
-	order := make([]int, len(p.Sample))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return compareStacks(p.Sample[a], p.Sample[b]) })
-	return [2][]int{order[:len(order)/2], order[len(order)/2:]}
+// Halves returns the samples in two halves, sorted by stack. Samples of one handler stay
+// together, so that few functions are repeated in both halves.
+func Halves(p *profile.Profile) [2][]*profile.Sample {
+	order := slices.Clone(p.Sample)
+	slices.SortStableFunc(order, compareStacks)
+	return [2][]*profile.Sample{order[:len(order)/2], order[len(order)/2:]}
 }
 
 // compareStacks orders samples by their stacks, the root first.
@@ -32,18 +29,6 @@ func compareStacks(a, b *profile.Sample) int {
 		}
 	}
 	return cmp.Compare(i, j)
-}
-
-// Pick returns the elements with these indices; nil if all is nil.
-func Pick[E any](all []E, indices []int) []E {
-	if all == nil {
-		return nil
-	}
-	picked := make([]E, len(indices))
-	for n, i := range indices {
-		picked[n] = all[i]
-	}
-	return picked
 }
 
 // WithSamples returns p with only these samples, and without the locations and

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 )
 
 // backend is a server of OTLP/gRPC.
@@ -72,7 +72,7 @@ func (b *backend) export(_ any, ctx context.Context, decode func(any) error, _ g
 	if err := decode(m); err != nil {
 		return nil, err
 	}
-	if err := conformance.Check(m); err != nil {
+	if err := otlptest.Check(m); err != nil {
 		b.t.Error(err)
 	}
 	b.mu.Lock()

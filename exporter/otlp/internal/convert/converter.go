@@ -27,8 +27,6 @@ type Config struct {
 	SpanIDAttributes bool
 	// CPUTime sends CPU profiles with both sample types.
 	CPUTime bool
-	// Timestamps sends when samples were taken.
-	Timestamps bool
 	// Series fits profiles to Pyroscope; nil for other destinations.
 	Series *series.Fitter
 }

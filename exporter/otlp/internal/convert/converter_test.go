@@ -21,8 +21,8 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/conformance"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 )
 
 var window = exporter.Window{
@@ -39,7 +39,7 @@ func request(t testing.TB, p *exporter.Profile, opts ...convert.Config) *collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conformance.Check(m); err != nil {
+	if err := otlptest.Check(m); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -221,5 +221,16 @@ func TestTooLarge(t *testing.T) {
 	}
 	if m, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, &profile.Profile{})); m != nil || err != nil {
 		t.Errorf("a message for no samples: %v, %v", m, err)
+	}
+}
+
+func TestEndedSpanID(t *testing.T) {
+	p := cpuProfile()
+	p.Sample[0].Label["ended_span_id"] = []string{"00000000000000bb"}
+	for both, want := range map[bool]int{false: 1, true: 5} {
+		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: both})
+		if got := attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices); len(got) != want {
+			t.Errorf("attributes %q, want %d", got, want)
+		}
 	}
 }

@@ -5,7 +5,6 @@ package convert
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -108,27 +107,15 @@ func (e *encoder) profiles() []*profilespb.Profile {
 		profiles[c] = e.header(c, attributes)
 		profiles[c].Samples = make([]*profilespb.Sample, n)
 	}
-	stamps, times := make([][]uint64, n), e.profile.SampleTimes()
 	for i, s := range e.pprof.Sample {
 		stack := e.stack(s.Location)
 		link, attributes := e.labels.encode(s)
-		if e.config.Timestamps && times != nil {
-			stamps[i] = timestamps(times[i])
-		}
 		for c, p := range profiles {
 			sample, value := &samples[c*n+i], values[c*n+i:][:1:1]
 			value[0] = s.Value[c]
 			sample.StackIndex, sample.LinkIndex = stack, link
 			sample.AttributeIndices, sample.Values = attributes, value
 			p.Samples[i] = sample
-		}
-	}
-	for c, p := range profiles {
-		if !countsTimestamps(e.pprof.Sample, stamps, c) {
-			continue
-		}
-		for i, sample := range p.Samples {
-			sample.Values, sample.TimestampsUnixNano = nil, stamps[i]
 		}
 	}
 	return profiles
@@ -197,27 +184,4 @@ func (e *encoder) stack(locations []*profile.Location) int32 {
 	e.dict.tables.StackTable = append(e.dict.tables.StackTable, &profilespb.Stack{LocationIndices: indices})
 	e.dict.stacks[string(key)] = i
 	return i
-}
-
-// timestamps returns times as messages have them, nil if one is before 1970.
-func timestamps(times []int64) []uint64 {
-	if len(times) == 0 || slices.Min(times) < 0 {
-		return nil
-	}
-	unsigned := make([]uint64, len(times))
-	for i, t := range times {
-		unsigned[i] = uint64(t)
-	}
-	return unsigned
-}
-
-// countsTimestamps reports whether the values of a column are the numbers of the samples'
-// timestamps. The message then has no values. All samples of a profile must have one form.
-func countsTimestamps(samples []*profile.Sample, stamps [][]uint64, column int) bool {
-	for i, s := range samples {
-		if len(stamps[i]) == 0 || s.Value[column] != int64(len(stamps[i])) {
-			return false
-		}
-	}
-	return len(samples) > 0
 }
