@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
@@ -41,34 +41,26 @@ type Query struct {
 	Slowest int
 }
 
-// limits bound an analysis.
-type limits struct {
-	input, kept int64
-	stopped     func() error // its error ends the analysis
-}
-
 // Analyze reads an execution trace of at most 256 MiB to its end. If the spans in it need
 // more than 256 MiB of memory, the rest is left out: see Analysis.Cut.
 //
 // The error wraps ErrFormat, ErrDamaged or an error of r.
 func Analyze(r io.Reader, q Query) (*Analysis, error) {
-	return analyze(r, q, limits{maxInput, maxKept, func() error { return nil }})
+	return analyze(r, q, maxInput, maxKept)
 }
 
-func analyze(r io.Reader, q Query, l limits) (*Analysis, error) {
-	in := &input{r: r, left: l.input}
+func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error) {
+	in := &input{r: r, left: mostInput}
 	format, whole, err := readFormat(in)
 	if err != nil {
 		return nil, err
 	}
-	t, err := timeline.Read(whole, l.kept, l.stopped)
+	t, err := timeline.Read(whole, mostKept)
 	switch {
-	case l.stopped() != nil:
-		return nil, l.stopped()
 	case in.err != nil:
 		return nil, in.err
 	case in.left < 0:
-		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", l.input)
+		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", mostInput)
 	case errors.Is(err, timeline.ErrPanic):
 		return nil, fmt.Errorf("exectrace: %w", err)
 	case err != nil:
@@ -86,10 +78,7 @@ func analyze(r io.Reader, q Query, l limits) (*Analysis, error) {
 			a.Marked++
 		}
 	}
-	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget, l.stopped)
-	if err := l.stopped(); err != nil {
-		return nil, err
-	}
+	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget)
 	return a, nil
 }
 
@@ -115,9 +104,7 @@ func (q *Query) choose(t *timeline.Timeline) []int32 {
 	return roots[:min(len(roots), max(most, 0))]
 }
 
-var formats = regexp.MustCompile(`^go 1\.(\d{1,3}) trace\x00\x00\x00$`)
-
-// headerBytes is the length of a header. All known versions have two digits.
+// headerBytes is the length of a header.
 const headerBytes = 16
 
 // readFormat returns the format of a trace, and the trace from its beginning.
@@ -127,13 +114,11 @@ func readFormat(in *input) (string, io.Reader, error) {
 	if err != nil && in.err != nil {
 		return "", nil, in.err
 	}
-	match := formats.FindSubmatch(header)
-	if match == nil {
+	format, rest, _ := strings.Cut(string(header), " trace")
+	switch {
+	case rest != "\x00\x00\x00":
 		return "", nil, ErrFormat
-	}
-	format := "go 1." + string(match[1])
-	switch string(match[1]) {
-	case "22", "23", "25", "26": // Go 1.27 writes 26 too
+	case format == "go 1.22", format == "go 1.23", format == "go 1.25", format == "go 1.26": // Go 1.27 writes 1.26 too
 		return format, whole, nil
 	}
 	return "", nil, fmt.Errorf("%w: it is %s", ErrFormat, format)

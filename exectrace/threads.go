@@ -110,7 +110,7 @@ func (t *Threads) readOn() error {
 	if err != nil {
 		return err
 	}
-	return t.read.Read(recording, keptPerByte*t.recorder.config.maxBytes(), t.recorder.stopped)
+	return t.read.Read(recording, keptPerByte*t.recorder.config.maxBytes())
 }
 
 type answer struct {

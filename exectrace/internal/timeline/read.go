@@ -23,9 +23,6 @@ const (
 	allocationBytes = 2 * 16
 )
 
-// eventsApart is the number of events between calls of stopped: about 0.1 ms.
-const eventsApart = 1000
-
 // reading is an unfinished Timeline, or unfinished Threads.
 type reading struct {
 	*Timeline
@@ -98,25 +95,18 @@ func (g *gaps) in(e *exptrace.Event) bool {
 	return g.generations > 1 && e.Kind() == exptrace.EventRangeBegin && e.Range().Name == "stop-the-world (start trace)"
 }
 
-// Read reads a trace to its end, or until it takes maxBytes of memory. It returns an error of
-// stopped soon after that.
-func Read(r io.Reader, maxBytes int64, stopped func() error) (*Timeline, error) {
+// Read reads a trace to its end, or until it takes maxBytes of memory.
+func Read(r io.Reader, maxBytes int64) (*Timeline, error) {
 	s := newReading()
-	if err := s.read(r, maxBytes, stopped); err != nil {
+	if err := s.read(r, maxBytes); err != nil {
 		return nil, err
 	}
 	s.finish()
 	return s.Timeline, nil
 }
 
-func (s *reading) read(r io.Reader, maxBytes int64, stopped func() error) error {
-	n := 0
+func (s *reading) read(r io.Reader, maxBytes int64) error {
 	return readEvents(r, func(e *exptrace.Event) error {
-		if n++; n%eventsApart == 0 {
-			if err := stopped(); err != nil {
-				return err
-			}
-		}
 		if s.event(e); s.used+s.stacks.bytes > maxBytes {
 			s.Cut = true
 			return io.EOF

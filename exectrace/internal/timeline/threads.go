@@ -66,11 +66,11 @@ var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go 
 
 // Read reads a recording of this process in the place of the one before, as function Read does.
 // After an error nothing is known.
-func (t *Threads) Read(r io.Reader, maxBytes int64, stopped func() error) error {
+func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 	*t = Threads{}
 	s := newReading()
 	s.threads = map[int64]*thread{}
-	if err := s.read(r, maxBytes, stopped); err != nil {
+	if err := s.read(r, maxBytes); err != nil {
 		return err
 	}
 	if !s.clocks || goruntime.Unknown() != nil {
