@@ -65,11 +65,7 @@ func startLive(t *testing.T) live {
 func startLiveOn(t *testing.T, listener net.Listener, address string, launcher ...string) live {
 	t.Helper()
 	agent := needAgent(t)
-	dir := publicDirectory(t)
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpftarget")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	dir := buildPrograms(t, "./memlock", "./ebpftarget")
 	r, _ := newReceiver(t)
 	l := live{
 		receiver: r,
