@@ -40,6 +40,9 @@ type live struct {
 	user     *syscall.Credential // of the target, nil for the test's
 }
 
+// warmUp is the name of a target's spans before its load.
+const warmUp = "warm-up"
+
 // publicDirectory returns a directory that all users can read.
 func publicDirectory(t *testing.T) string {
 	t.Helper()
