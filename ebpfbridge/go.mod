@@ -10,7 +10,7 @@ require (
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
 	go.opentelemetry.io/otel/metric v1.45.0 // the receiver's numbers
 	go.opentelemetry.io/otel/sdk v1.45.0
-	go.opentelemetry.io/otel/trace v1.45.0 // tests
+	go.opentelemetry.io/otel/trace v1.45.0 // indirect; tests
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.1

@@ -45,6 +45,17 @@ func needAgent(t *testing.T) string {
 	return ""
 }
 
+// buildPrograms builds programs of internal/integration, in a directory that all users can read.
+func buildPrograms(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := publicDirectory(t)
+	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-C", "../../internal/integration", "-trimpath", "-o", dir + "/"}, names...)...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return dir
+}
+
 // startAgent runs the agent until the end of the test, and returns when it samples. The
 // channel is closed when it has ended.
 func startAgent(t *testing.T, command ...string) <-chan struct{} {

@@ -40,6 +40,9 @@ type live struct {
 	user     *syscall.Credential // of the target, nil for the test's
 }
 
+// warmUp is the name of a target's spans before its load.
+const warmUp = "warm-up"
+
 // publicDirectory returns a directory that all users can read.
 func publicDirectory(t *testing.T) string {
 	t.Helper()
@@ -65,11 +68,7 @@ func startLive(t *testing.T) live {
 func startLiveOn(t *testing.T, listener net.Listener, address string, launcher ...string) live {
 	t.Helper()
 	agent := needAgent(t)
-	dir := publicDirectory(t)
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpftarget")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	dir := buildPrograms(t, "./memlock", "./ebpftarget")
 	r, _ := newReceiver(t)
 	l := live{
 		receiver: r,

@@ -72,11 +72,7 @@ type threadsResult struct {
 func TestLiveThreads(t *testing.T) {
 	agent := needAgent(t)
 	h, path := serveHost(t)
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", dir+"/", "./memlock", "./ebpfthreads")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	dir := buildPrograms(t, "./memlock", "./ebpfthreads")
 	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.core, h.take), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	for name, flags := range map[string]uintptr{"same pid namespace": 0, "namespaces of its own": syscall.CLONE_NEWPID | syscall.CLONE_NEWNET} {

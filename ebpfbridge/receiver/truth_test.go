@@ -26,9 +26,6 @@ type slice struct {
 	CPU                     time.Duration
 }
 
-// warmUp is the name of a target's spans before its load.
-const warmUp = "warm-up"
-
 // truth is what a target ran.
 type truth []slice
 

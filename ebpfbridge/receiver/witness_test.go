@@ -78,31 +78,6 @@ func TestFirstOnly(t *testing.T) {
 	}
 }
 
-// TestTwins has two records that differ in labels alone. From then on the agent's
-// labels are certain for all samples.
-func TestTwins(t *testing.T) {
-	before, twins, after := newMessage(), newMessage(), newMessage()
-	before.process(100, before.record(1, []uint64{1, 2}, "span_id", checkoutID))
-	twins.process(100, twins.record(1, []uint64{3, 4}, "span_id", checkoutID), twins.record(1, []uint64{5, 6}, "span_id", searchID))
-	after.process(100, after.record(1, []uint64{7, 8}, "span_id", checkoutID), after.record(2, []uint64{9, 10}))
-	checkout := "span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
-	got, status := take(t, []message{before, twins, after})
-	want := []string{
-		"1 frames, [2 20]:",
-		"2 frames, [1 10]: span_attribution=ambiguous",
-		"2 frames, [1 10]: span_attribution=first " + checkout,
-		"2 frames, [2 20]: span_attribution=labels " + checkout,
-		"2 frames, [2 20]: span_attribution=labels " + checkout,
-		"2 frames, [2 20]: span_attribution=labels span_id=" + searchID + " span_name=search",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 3, First: 1, Ambiguous: 1, Witnessed: 8}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
-	}
-}
-
 // TestAfterProcessor has a record that profilesprocessor has split: its parts are no twins,
 // and the second one has no certain sample.
 func TestAfterProcessor(t *testing.T) {
@@ -255,12 +230,6 @@ func TestOffCPU(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || status.Other != 0 {
 		t.Errorf("%+v, (-want +got):\n%s", status, diff)
 	}
-	// Values of CPU time are no agent's.
-	p.SampleType, p.PeriodType, p.Period = &profilespb.ValueType{TypeStrindex: m.text("samples"), UnitStrindex: m.text("count")}, &profilespb.ValueType{TypeStrindex: m.text("cpu"), UnitStrindex: m.text("nanoseconds")}, 10
-	if got, _ := take(t, []message{m}); len(got) != 2 || !strings.HasPrefix(got[0], "2 frames, [1 10]") {
-		t.Errorf("got %q, want the number times the period", got)
-	}
-	p.SampleType, p.PeriodType, p.Period = &profilespb.ValueType{TypeStrindex: m.text("off_cpu"), UnitStrindex: m.text("nanoseconds")}, nil, 0
 	// Hostview merges profiles.
 	h, exported := newReceiver(t)
 	if err := h.take(t.Context(), "", m.ExportProfilesServiceRequest); err != nil {

@@ -92,17 +92,11 @@ func TestMalformed(t *testing.T) {
 	for want, spoil := range map[string]func(d *profilespb.ProfilesDictionary, p *profilespb.Profile){
 		"sample 0: stack_table[9]":     func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].StackIndex = 9 },
 		"sample 0: attribute_table[9]": func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].AttributeIndices[1] = 9 },
-		"attribute_table[-1]":          func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].AttributeIndices[1] = -1 },
 		"link_table[9]":                func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].LinkIndex = 9 },
 		"link_table[1]: ids of 3":      func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.LinkTable[1].TraceId = []byte("abc") },
-		"location_table[9]":            func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.StackTable[1].LocationIndices[1] = 9 },
-		"mapping_table[9]":             func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.LocationTable[1].MappingIndex = 9 },
-		"function_table[9]": func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) {
-			d.LocationTable[1].Lines[0].FunctionIndex = 9
-		},
-		"string_table[99]":          func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.FunctionTable[1].NameStrindex = 99 },
-		"string_table[98]":          func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.SampleType.UnitStrindex = 98 },
-		"3 values for 2 timestamps": func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].Values = []int64{1, 2, 3} },
+		"location_table[-1]":           func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.StackTable[1].LocationIndices[1] = -1 },
+		"string_table[99]":             func(d *profilespb.ProfilesDictionary, _ *profilespb.Profile) { d.FunctionTable[1].NameStrindex = 99 },
+		"3 values for 2 timestamps":    func(_ *profilespb.ProfilesDictionary, p *profilespb.Profile) { p.Samples[0].Values = []int64{1, 2, 3} },
 	} {
 		m := message()
 		spoil(m.Dictionary, m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0])

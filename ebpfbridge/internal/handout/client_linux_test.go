@@ -50,14 +50,6 @@ func TestReadHostile(t *testing.T) {
 	}
 }
 
-func TestReadOfNoPath(t *testing.T) {
-	for _, path := range []string{"", "@abstract", strings.Repeat("x", 200)} {
-		if err := Read(t.Context(), path, nil, nil); err == nil {
-			t.Errorf("%q: no error", path)
-		}
-	}
-}
-
 // TestReadEnds has no server at all.
 func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,9 +5,10 @@ package handout
 
 import "context"
 
-// Bounds on the messages that wait, in bytes. Each subscriber has the same part of all.
+// Bounds on the messages that wait. Each subscriber has the same part of all bytes.
 const (
-	maxWaiting    = 8 << 20
+	maxMessages   = 64
+	maxWaiting    = 8 << 20 // bytes
 	maxAllWaiting = 128 << 20
 )
 
@@ -25,49 +26,43 @@ func (s *Server) push(sub *subscriber, m message) {
 	if sub.gone {
 		return
 	}
-	sub.queue = append(sub.queue, m)
-	sub.waiting += len(m.body)
-	for most := min(maxWaiting, maxAllWaiting/len(s.subscribers)); sub.waiting > most && len(sub.queue) > 0; {
-		s.loseOldest(sub)
+	for most := min(maxWaiting, maxAllWaiting/len(s.subscribers)); sub.waiting+len(m.body) > most || len(sub.queue) == maxMessages; {
+		if !s.loseOldest(sub) {
+			s.lose(sub, m) // it is too large itself, or beside what is being written
+			return
+		}
 	}
-	sub.changed()
+	sub.queue <- m
+	sub.waiting += len(m.body)
 }
 
-func (s *Server) loseOldest(sub *subscriber) {
-	m := sub.queue[0]
-	sub.queue = sub.queue[1:]
-	sub.waiting -= len(m.body)
+// loseOldest drops the oldest message. It returns false if there is none.
+func (s *Server) loseOldest(sub *subscriber) bool {
+	select {
+	case m := <-sub.queue:
+		sub.waiting -= len(m.body)
+		s.lose(sub, m)
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Server) lose(sub *subscriber, m message) {
 	sub.lost += m.samples
 	s.status.Lost += m.samples
-	sub.changed()
-}
-
-func (s *subscriber) changed() {
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
 }
 
 // next waits for a message. It returns one without a body if there is none.
 func (s *Server) next(ctx context.Context, sub *subscriber) (m message, lost int) {
 	ctx, cancel := context.WithTimeout(ctx, hold)
 	defer cancel()
-	for waiting := true; ; {
-		s.mu.Lock()
-		if len(sub.queue) > 0 || sub.lost > 0 || sub.gone || !waiting {
-			if len(sub.queue) > 0 {
-				m, sub.queue = sub.queue[0], sub.queue[1:]
-			}
-			lost, sub.lost = sub.lost, 0
-			s.mu.Unlock()
-			return m, lost
-		}
-		s.mu.Unlock()
-		select {
-		case <-sub.more:
-		case <-ctx.Done():
-			waiting = false
-		}
+	select {
+	case m = <-sub.queue:
+	case <-ctx.Done():
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost, sub.lost = sub.lost, 0
+	return m, lost
 }

@@ -76,10 +76,9 @@ type Server struct {
 type subscriber struct {
 	*process
 	conn    net.Conn
-	queue   []message
-	waiting int           // bytes, of the message that is being written too
-	lost    int           // samples, since the last answer
-	more    chan struct{} // has room for one: something has changed
+	queue   chan message // only push sends
+	waiting int          // bytes, of the message that is being written too
+	lost    int          // samples, since the last answer
 	gone    bool
 }
 
@@ -136,7 +135,7 @@ func (s *Server) add(conn net.Conn) *subscriber {
 	p, err := peerOf(conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := &subscriber{process: p, conn: conn, more: make(chan struct{}, 1)}
+	sub := &subscriber{process: p, conn: conn, queue: make(chan message, maxMessages)}
 	if err == nil {
 		if err = s.admit(sub); err != nil {
 			p.close()
@@ -189,13 +188,11 @@ func (s *Server) drop(sub *subscriber) {
 		return
 	}
 	sub.gone = true
-	for len(sub.queue) > 0 {
-		s.loseOldest(sub)
+	for s.loseOldest(sub) {
 	}
 	delete(s.subscribers, sub.pid)
 	_ = sub.conn.Close()
 	sub.close()
-	sub.changed()
 }
 
 // HandOut hands each subscriber its part of a message that came over a connection of an

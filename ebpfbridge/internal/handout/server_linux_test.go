@@ -16,7 +16,7 @@ var own = int64(os.Getpid())
 // fake returns a subscriber without a process.
 func fake(pid int64, group string) *subscriber {
 	conn, _ := net.Pipe()
-	return &subscriber{process: &process{pid: pid, group: group}, conn: conn, more: make(chan struct{}, 1)}
+	return &subscriber{process: &process{pid: pid, group: group}, conn: conn, queue: make(chan message, maxMessages)}
 }
 
 // TestHandOutBounds has many processes in two containers.
@@ -54,12 +54,16 @@ func TestWaitingIsBounded(t *testing.T) {
 	for _, agent := range []string{"a", "b", "c"} {
 		push(agent, maxWaiting/2, 1)
 	}
-	if len(sub.queue) != 2 || sub.queue[0].agent != "b" || sub.lost != 1 {
+	if len(sub.queue) != 2 || sub.lost != 1 {
 		t.Errorf("%d messages wait, %d samples are lost, want the newest 2", len(sub.queue), sub.lost)
 	}
+	if m, lost := s.next(t.Context(), sub); m.agent != "b" || lost != 1 {
+		t.Errorf("got a message of %q, and %d lost samples, want the oldest that waits", m.agent, lost)
+	}
+	sub.waiting -= maxWaiting / 2 // it is written
 	push("d", maxWaiting+1, 5)
-	if sub.waiting != 0 || sub.lost != 8 || s.status.Lost != 8 {
-		t.Errorf("%d bytes wait, %d samples are lost, want 0 and 8", sub.waiting, sub.lost)
+	if sub.waiting != 0 || sub.lost != 6 || s.status.Lost != 7 {
+		t.Errorf("%d bytes wait, %d samples are lost, want 0 and 6", sub.waiting, sub.lost)
 	}
 	for i := range int64(2*maxAllWaiting/maxWaiting - 1) {
 		if err := s.admit(fake(i, "")); err != nil {
@@ -68,7 +72,13 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	push("e", maxWaiting/2+1, 1)
 	push("f", maxWaiting/2, 1)
-	if sub.waiting != maxWaiting/2 || s.status.Lost != 9 {
+	if sub.waiting != maxWaiting/2 || s.status.Lost != 8 {
 		t.Errorf("%d bytes wait, %d samples are lost, want half as many beside others", sub.waiting, s.status.Lost)
+	}
+	for range 2 * maxMessages {
+		push("g", 0, 0)
+	}
+	if len(sub.queue) != maxMessages {
+		t.Errorf("%d messages wait, want %d", len(sub.queue), maxMessages)
 	}
 }

@@ -54,10 +54,13 @@ func TestHandOut(t *testing.T) {
 	if err := s.HandOut("one", m); err != nil {
 		t.Fatal(err)
 	}
-	if d := <-got; d.Message != nil || d.Lost != 1 {
-		t.Errorf("got %+v, want 1 lost sample", d)
+	if err := s.HandOut("one", secrets(now(), own)); err != nil {
+		t.Fatal(err)
 	}
-	await(t, func() bool { return s.Status() == Status{Subscribers: 1, HandedOut: 2, Lost: 1} })
+	if d := <-got; d.Message == nil || d.Lost != 1 {
+		t.Errorf("got %+v, want a message and 1 lost sample", d)
+	}
+	await(t, func() bool { return s.Status() == Status{Subscribers: 1, HandedOut: 3, Lost: 1} })
 	stop()
 	if err := <-failures; !strings.Contains(err.Error(), "closed the connection") {
 		t.Error(err)
