@@ -142,9 +142,7 @@ func (r *Root) title() string {
 // Leaks is the leaked goroutines of the process by the name of their span, the most first.
 type Leaks struct {
 	Names []Root `json:"names"`
-	// NamesOmitted is the number of further names.
-	NamesOmitted int    `json:"namesOmitted,omitempty"`
-	Note         string `json:"note"`
+	Note  string `json:"note"`
 }
 
 // leakProfile is the profile of the Go runtime that has leaked goroutines.
@@ -181,11 +179,7 @@ func (r *Reader) Leaks(here bool) (*Leaks, error) {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}
 	decode.Label(p)
-	a := &Leaks{Names: leaked(p, flameql.Query{Type: r.cpuType()}), Note: r.notes(leaksNote)}
-	if more := len(a.Names) - maxRoots; more > 0 {
-		a.Names, a.NamesOmitted = a.Names[:maxRoots], more
-	}
-	return answered(r, a)
+	return answered(r, &Leaks{leaked(p, flameql.Query{Type: r.cpuType()}), r.notes(leaksNote)})
 }
 
 // leaked returns the goroutines of a profile by span_name. q selects the samples of all names.
@@ -232,8 +226,5 @@ func (a *Leaks) Text() string {
 	}
 	termtext.Prose(&b, "note", 9, a.Note)
 	writeRoots(&b, a.Names, func(r *Root) string { return " leaked " + termtext.Plural(r.Goroutines, "goroutine") })
-	if a.NamesOmitted > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.NamesOmitted, "more name"))
-	}
 	return b.String()
 }

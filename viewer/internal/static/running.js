@@ -39,11 +39,10 @@ function leaksCard() {
   const find = h('button', { type: 'button', onclick: async () => {
     find.disabled = true;
     try {
-      const { names, namesOmitted, note } = await get('./leaks?format=json');
+      const { names, note } = await get('./leaks?format=json');
       found.replaceChildren(
         h('p', { class: 'muted' }, sentence(note)),
-        ...names.length ? names.map(root) : [h('p', null, 'No leaked goroutine was found.')],
-        namesOmitted ? h('p', { class: 'muted' }, `and ${count(namesOmitted, 'more name')}`) : '');
+        ...names.length ? names.map(root) : [h('p', null, 'No leaked goroutine was found.')]);
     } catch (err) {
       found.replaceChildren(h('p', { role: 'alert' }, sentence(err.message)));
     }
