@@ -41,34 +41,26 @@ type Query struct {
 	Slowest int
 }
 
-// limits bound an analysis.
-type limits struct {
-	input, kept int64
-	stopped     func() error // its error ends the analysis
-}
-
 // Analyze reads an execution trace of at most 256 MiB to its end. If the spans in it need
 // more than 256 MiB of memory, the rest is left out: see Analysis.Cut.
 //
 // The error wraps ErrFormat, ErrDamaged or an error of r.
 func Analyze(r io.Reader, q Query) (*Analysis, error) {
-	return analyze(r, q, limits{maxInput, maxKept, func() error { return nil }})
+	return analyze(r, q, maxInput, maxKept)
 }
 
-func analyze(r io.Reader, q Query, l limits) (*Analysis, error) {
-	in := &input{r: r, left: l.input}
+func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error) {
+	in := &input{r: r, left: mostInput}
 	format, whole, err := readFormat(in)
 	if err != nil {
 		return nil, err
 	}
-	t, err := timeline.Read(whole, l.kept, l.stopped)
+	t, err := timeline.Read(whole, mostKept)
 	switch {
-	case l.stopped() != nil:
-		return nil, l.stopped()
 	case in.err != nil:
 		return nil, in.err
 	case in.left < 0:
-		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", l.input)
+		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", mostInput)
 	case errors.Is(err, timeline.ErrPanic):
 		return nil, fmt.Errorf("exectrace: %w", err)
 	case err != nil:
@@ -86,10 +78,7 @@ func analyze(r io.Reader, q Query, l limits) (*Analysis, error) {
 			a.Marked++
 		}
 	}
-	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget, l.stopped)
-	if err := l.stopped(); err != nil {
-		return nil, err
-	}
+	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget)
 	return a, nil
 }
 

@@ -175,14 +175,14 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
-	if _, err := analyze(bytes.NewReader(whole), Query{}, limits{1000, maxKept, t.Context().Err}); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
+	if _, err := analyze(bytes.NewReader(whole), Query{}, 1000, maxKept); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
 		t.Errorf("too long: got error %v", err)
 	}
 }
 
 // A trace that needs too much memory is read in part.
 func TestCut(t *testing.T) {
-	a, err := analyze(bytes.NewReader(recordingOf(t, "go1.26")), Query{}, limits{maxInput, 60_000, t.Context().Err})
+	a, err := analyze(bytes.NewReader(recordingOf(t, "go1.26")), Query{}, maxInput, 60_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,13 +221,10 @@ func TestPieces(t *testing.T) {
 			break
 		}
 	}
-	for i, s := range analyzeSpans(tl, roots, most*len(roots), t.Context().Err) {
+	for i, s := range analyzeSpans(tl, roots, most*len(roots)) {
 		if want, _ := analyzeSpan(tl, roots[i], pieceBudget); !reflect.DeepEqual(s, want) {
 			t.Errorf("span %q is incomplete", want.Name)
 		}
-	}
-	if got := analyzeSpans(tl, roots, most, func() error { return io.EOF }); len(got) != 0 {
-		t.Errorf("got %d spans after the stop, want none", len(got))
 	}
 }
 
@@ -239,7 +236,7 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Add([]byte("go 1.23 trace\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := analyze(bytes.NewReader(data), Query{}, limits{1 << 20, 1 << 20, t.Context().Err})
+		a, err := analyze(bytes.NewReader(data), Query{}, 1<<20, 1<<20)
 		if err != nil {
 			if a != nil {
 				t.Error("got an analysis and an error")

@@ -46,9 +46,6 @@ type spanTimes struct {
 	Omitted bool `json:"omitted,omitempty"`
 }
 
-// errStopped ends a reading at Shutdown.
-var errStopped = errors.New("exectrace: the recorder was shut down")
-
 // read gives the store the exact times of the spans that ended before a time, and counts each.
 func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 	spans, overflow := r.inbox.take(until)
@@ -63,14 +60,7 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 	for i, s := range spans {
 		ids[i] = s.id
 	}
-	a, err := analyze(data, Query{IDs: ids}, limits{r.config.maxBytes(), keptPerByte * r.config.maxBytes(), func() error {
-		select {
-		case <-r.stop:
-			return errStopped
-		default:
-			return nil
-		}
-	}})
+	a, err := analyze(data, Query{IDs: ids}, r.config.maxBytes(), keptPerByte*r.config.maxBytes())
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func readRecording(t *testing.T) (recording []byte, tl *timeline.Timeline) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tl, err = timeline.Read(bytes.NewReader(recording), maxKept, t.Context().Err); err != nil {
+	if tl, err = timeline.Read(bytes.NewReader(recording), maxKept); err != nil {
 		t.Fatal(err)
 	}
 	return recording, tl
@@ -113,19 +113,6 @@ func TestUnreadableRecordings(t *testing.T) {
 			r.wants(t, want)
 		})
 	}
-}
-
-// Shutdown ends a reading.
-func TestStoppedReading(t *testing.T) {
-	whole, _ := readRecording(t)
-	r := newTestRecorder(t)
-	r.inbox.open(true)
-	r.inbox.add(slowSpan{})
-	close(r.stop)
-	if err := r.read(bytes.NewBuffer(whole), time.Now()); !errors.Is(err, errStopped) {
-		t.Errorf("got error %v, want errStopped", err)
-	}
-	r.wants(t, map[counter]uint64{missed: 1})
 }
 
 // Spans without exact times have the reason as a hole, if the store keeps them.

@@ -265,9 +265,6 @@ func (r *Recorder) look(now time.Time) {
 		r.nextRead = now.Add(readApart)
 		err := r.read(&data.Buffer, until)
 		now = time.Now()
-		if errors.Is(err, errStopped) {
-			return
-		}
 		if err != nil {
 			r.count(failures, 1)
 			pause := time.Duration(0)

@@ -55,7 +55,8 @@ type Span struct {
 // Part is a part of a span's time.
 //
 // A State is "running", "gc assist" or "gc sweep" (both run for the garbage collector). It is
-// "runnable" if it is ready, without a thread. Waits are:
+// "runnable" if it is ready, without a thread, and "stop-the-world" if the runtime also stopped
+// all goroutines. Waits are:
 //
 //	mutex rwmutex channel select cond waitgroup semaphore network
 //	syscall cgo sleep gc wait other wait

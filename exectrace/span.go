@@ -35,12 +35,9 @@ type spanAnalysis struct {
 }
 
 // analyzeSpans analyzes local roots. They share the budget: the rest of one goes to the others.
-func analyzeSpans(t *timeline.Timeline, roots []int32, budget int, stopped func() error) []Span {
+func analyzeSpans(t *timeline.Timeline, roots []int32, budget int) []Span {
 	list := make([]Span, 0, len(roots))
 	for i, root := range roots {
-		if stopped() != nil {
-			break
-		}
 		share := budget / (len(roots) - i)
 		out, left := analyzeSpan(t, root, share)
 		budget -= share - left

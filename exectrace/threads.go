@@ -26,8 +26,8 @@ const (
 )
 
 var (
-	errLate = errors.New("the flight recorder did not answer in time")
-	// errUntaken means that there is no recording, or no budget to read it.
+	errBlocked = errors.New("the flight recorder did not answer: another execution trace is on")
+	// errUntaken means that there is no recording, no budget to read it, or no CPU to write it.
 	errUntaken = errors.New("no recording")
 )
 
@@ -110,7 +110,7 @@ func (t *Threads) readOn() error {
 	if err != nil {
 		return err
 	}
-	return t.read.Read(recording)
+	return t.read.Read(recording, keptPerByte*t.recorder.config.maxBytes())
 }
 
 type answer struct {
@@ -135,10 +135,10 @@ func (r *Recorder) take() (*bytes.Buffer, error) {
 			return nil, errUntaken
 		case <-late:
 			if foreignTrace() {
-				return nil, fmt.Errorf("%w: another execution trace is on", errLate)
+				return nil, errBlocked
 			}
 			rtrace.Stop()
-			return nil, errLate
+			return nil, errUntaken
 		}
 	}
 }

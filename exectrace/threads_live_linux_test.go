@@ -188,7 +188,7 @@ func testThreads(t *testing.T, tracer trace.Tracer) bool {
 			t.Fatal(err)
 		}
 		size := recording.Len()
-		if err := threads.Read(&recording); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
+		if err := threads.Read(&recording, 256<<20); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
 			t.Fatal(err)
 		} else if err != nil {
 			// That part stays in the recording.

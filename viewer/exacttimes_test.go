@@ -5,10 +5,13 @@ package viewer_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -41,6 +44,7 @@ func TestExactTimes(t *testing.T) {
 	}
 	text := get(t, h, target("/", "query", byID(root), "format", "text")).Body.String()
 	for _, want := range []string{
+		`30.0 ms mutex 30.0 ms by span "refresh cache" 0123456789abcdef`,
 		`exactly 30.0 ms mutex at main.serve (main.go:5), ended by span "refresh cache" 0123456789abcdef`,
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) { // lines are broken
@@ -53,6 +57,10 @@ func TestExactTimes(t *testing.T) {
 		t.Errorf("the answer is %+v, want %q", a.Answer, want)
 	}
 
+	if want := []answer.Blocker{{State: "mutex", Span: "refresh cache", SpanID: "0123456789abcdef", Ns: 30_000_000}}; !reflect.DeepEqual(a.Answer.Blockers, want) {
+		t.Errorf("blockers %+v, want %+v", a.Answer.Blockers, want)
+	}
+
 	var other answer.Profile
 	getJSON(t, h, target("/", "query", byID(child), "format", "json"), http.StatusOK, &other)
 	if other.Span.HasExactTimes || len(other.Span.ExactTimes) > 0 {
@@ -63,6 +71,33 @@ func TestExactTimes(t *testing.T) {
 	for _, span := range list.Spans {
 		if span.HasExactTimes != (span.ProfileID == root) || len(span.ExactTimes) > 0 {
 			t.Errorf("in the list, span %s has exact times %t: %s", span.ProfileID, span.HasExactTimes, span.ExactTimes)
+		}
+	}
+}
+
+// The bytes of one span are shown from 100 kB on, below that the sum of its name.
+func TestAllocated(t *testing.T) {
+	s := newStore(t)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	for _, each := range []struct {
+		bytes int
+		want  string
+	}{
+		{60_000, ""},
+		{60_000, "about 117 KiB allocated by 2 spans of this name"},
+		{1_300_000, "about 1.24 MiB allocated"},
+	} {
+		_, span := tracer.Start(t.Context(), "GET /")
+		span.End()
+		id := span.SpanContext().SpanID().String()
+		times := fmt.Sprintf(`{"allocatedBytes":%d,"goroutines":[{"id":7}]}`, each.bytes)
+		if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
+			t.Fatal(err)
+		}
+		var a answer.Profile
+		getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		if a.Answer == nil || a.Answer.Allocated != each.want {
+			t.Errorf("%d bytes: %+v, want %q", each.bytes, a.Answer, each.want)
 		}
 	}
 }

@@ -31,6 +31,24 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// Bytes are shown from 100 kB on, of one span or of the spans of a name.
+func TestTraceAllocated(t *testing.T) {
+	var b strings.Builder
+	if err := writeTrace(&b, &exectrace.Analysis{Spans: []exectrace.Span{
+		{Name: "large", AllocatedBytes: 1 << 20}, {Name: "small", AllocatedBytes: 60_000}, {Name: "small", AllocatedBytes: 60_000}, {Name: "tiny", AllocatedBytes: 60_000},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  about 1.00 MiB allocated\n", "\nabout 117 KiB allocated by 2 spans small\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if n := strings.Count(b.String(), "allocated"); n != 2 {
+		t.Errorf("%d lines with bytes, want 2, in\n%s", n, &b)
+	}
+}
+
 func TestTraceJSON(t *testing.T) {
 	code, stdout, stderr := spanprof(t, "trace", "-json", "-n", "3", knownWaits)
 	var a exectrace.Analysis

@@ -6,7 +6,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ const (
 	traceStates = 3
 )
 
-// leastAllocated is the number of bytes below which the estimate is too rough to show.
+// leastAllocated is the number of bytes below which the estimate for one span is too rough.
 const leastAllocated = 100_000
 
 // writeTrace writes an analysis for a terminal.
@@ -47,7 +49,7 @@ func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 			fmt.Fprintf(&b, "  goroutine %d%s, %s to %s: %s\n", g.ID, inChild(g.Child), traceTime(g.Start), traceTime(g.End), traceParts(g.States, len(g.States)))
 		}
 		if s.AllocatedBytes >= leastAllocated {
-			fmt.Fprintf(&b, "  allocated about %s\n", termtext.Value(s.AllocatedBytes, "bytes"))
+			fmt.Fprintf(&b, "  about %s allocated\n", termtext.Value(s.AllocatedBytes, termtext.Bytes))
 		}
 		for _, h := range s.Holes[:min(len(s.Holes), traceOthers)] {
 			fmt.Fprintf(&b, "  hole, %s from %s on: %s\n", traceTime(h.Duration), traceTime(h.Start), plainTrace(h.Reason))
@@ -59,8 +61,25 @@ func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 			fmt.Fprintf(&b, "  and %s more\n", termtext.Plural(more, "wait"))
 		}
 	}
+	writeAllocated(&b, a.Spans)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeAllocated sums by name what spans allocated that are too small for a line each.
+func writeAllocated(b *strings.Builder, spans []exectrace.Span) {
+	bytes, counts := map[string]int64{}, map[string]int{}
+	for i := range spans {
+		if s := &spans[i]; s.AllocatedBytes < leastAllocated {
+			bytes[s.Name] += s.AllocatedBytes
+			counts[s.Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bytes)) {
+		if bytes[name] >= leastAllocated {
+			fmt.Fprintf(b, "\nabout %s allocated by %s %s\n", termtext.Value(bytes[name], termtext.Bytes), termtext.Plural(counts[name], "span"), plainTrace(name))
+		}
+	}
 }
 
 func writeTraceWait(b *strings.Builder, w *exectrace.Wait) {

@@ -5,6 +5,7 @@ package timeline
 
 import (
 	"sort"
+	"strings"
 
 	exptrace "golang.org/x/exp/trace"
 )
@@ -32,6 +33,10 @@ func (s *reading) transition(e *exptrace.Event, st *exptrace.StateTransition) {
 	}
 	if from == exptrace.GoNotExist {
 		s.created(index, now, e, st)
+	}
+	if s.threads != nil {
+		s.move(index, e, from, to)
+		return
 	}
 	g := &s.Goroutines[index]
 	if from == to && len(g.Segments) > 0 {
@@ -74,15 +79,18 @@ func (s *reading) created(index int32, now int64, e *exptrace.Event, st *exptrac
 	}
 	at := s.stacks.frames(s.stacks.add(e.Stack()))
 	creator := s.goroutine(e.Goroutine()) // may move s.Goroutines
-	if creator == None || creator == index || ofRuntime(s.Goroutines[index].Function) || inSchedulersPlace(at) {
-		return
-	}
-	if len(at) > 0 && at[0].Func == "time.goFunc" {
-		return
-	}
 	g = &s.Goroutines[index]
-	g.Creator = creator
-	g.inherited = s.innermost(creator)
+	_, to := st.Goroutine()
+	switch {
+	case ofRuntime(g.Function):
+		g.label.held = heldNone
+	case to.Executing(), inSchedulersPlace(at), len(at) > 0 && at[0].Func == "time.goFunc":
+		// C code calls Go, or a timer runs on any goroutine.
+	case creator == None || creator == index:
+		g.label.held = heldNone
+	default:
+		g.Creator, g.inherited, g.label = creator, s.innermost(creator), s.Goroutines[creator].label
+	}
 }
 
 // innermost returns the open span of a goroutine.
@@ -148,6 +156,10 @@ func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
 // gcRange adds work for the garbage collector.
 func (s *reading) gcRange(e *exptrace.Event) {
 	r := e.Range()
+	if strings.HasPrefix(r.Name, "stop-the-world") {
+		s.stop(e)
+		return
+	}
 	on := int32(1)
 	if e.Kind() == exptrace.EventRangeEnd {
 		on = -1
@@ -169,6 +181,18 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
 	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
+	}
+}
+
+// stop adds a time in which the runtime stopped the world.
+func (s *reading) stop(e *exptrace.Event) {
+	now, n := s.now(e), len(s.stops)
+	switch {
+	case e.Kind() == exptrace.EventRangeBegin:
+		s.stops = append(s.stops, stop{now, forever})
+		s.used += stopBytes
+	case e.Kind() == exptrace.EventRangeEnd && n > 0:
+		s.stops[n-1].to = min(s.stops[n-1].to, now)
 	}
 }
 

@@ -15,17 +15,15 @@ import (
 // The memory of each in bytes. A growing slice has up to twice the capacity.
 const (
 	segmentBytes   = 2 * 24
-	goroutineBytes = 2*200 + 50
+	goroutineBytes = 2*224 + 50
 	spanBytes      = 2*80 + 50
 	markBytes      = 2 * 16
+	stopBytes      = 2 * 16
 	// allocationBytes is the memory of an allocation.
 	allocationBytes = 2 * 16
 )
 
-// eventsApart is the number of events between calls of stopped: about 0.1 ms.
-const eventsApart = 1000
-
-// reading is an unfinished Timeline.
+// reading is an unfinished Timeline, or unfinished Threads.
 type reading struct {
 	*Timeline
 	byID  map[exptrace.GoID]int32
@@ -35,6 +33,11 @@ type reading struct {
 	began bool
 	used  int64
 	heap  uint64 // its size at the last event
+
+	threads map[int64]*thread // nil for a Timeline
+	clocks  bool              // the trace's clock is the system's
+	last    exptrace.Time     // of the event before
+	moved   bool              // the event is older than the reader's time
 }
 
 func newReading() *reading {
@@ -92,30 +95,30 @@ func (g *gaps) in(e *exptrace.Event) bool {
 	return g.generations > 1 && e.Kind() == exptrace.EventRangeBegin && e.Range().Name == "stop-the-world (start trace)"
 }
 
-// Read reads a trace to its end, or until it takes maxBytes of memory. It returns an error of
-// stopped soon after that.
-func Read(r io.Reader, maxBytes int64, stopped func() error) (*Timeline, error) {
-	s, n := newReading(), 0
-	err := readEvents(r, func(e *exptrace.Event) error {
-		if n++; n%eventsApart == 0 {
-			if err := stopped(); err != nil {
-				return err
-			}
-		}
-		if s.event(e); s.used+s.stacks.bytes > maxBytes {
-			s.Cut = true
-			return io.EOF
-		}
-		return nil
-	})
-	if err != nil {
+// Read reads a trace to its end, or until it takes maxBytes of memory.
+func Read(r io.Reader, maxBytes int64) (*Timeline, error) {
+	s := newReading()
+	if err := s.read(r, maxBytes); err != nil {
 		return nil, err
 	}
 	s.finish()
 	return s.Timeline, nil
 }
 
+func (s *reading) read(r io.Reader, maxBytes int64) error {
+	return readEvents(r, func(e *exptrace.Event) error {
+		if s.event(e); s.used+s.stacks.bytes > maxBytes {
+			s.Cut = true
+			return io.EOF
+		}
+		return nil
+	})
+}
+
 func (s *reading) event(e *exptrace.Event) {
+	// A preempted thread writes its event late. Then the reader moves dependent older events to
+	// 1 ns after it. Other times are 64 ns apart on Linux.
+	s.moved, s.last = e.Time() == s.last+1, e.Time()
 	// Samples of a CPU profile are written late: they may be from before the trace.
 	if e.Kind() == exptrace.EventStackSample {
 		return
@@ -126,6 +129,9 @@ func (s *reading) event(e *exptrace.Event) {
 	if s.began {
 		s.End = max(s.End, int64(e.Time()-s.zero))
 	}
+	if e.Kind() != exptrace.EventSync {
+		s.onThread(e)
+	}
 	switch e.Kind() {
 	case exptrace.EventSync:
 		s.sync(e)
@@ -133,6 +139,16 @@ func (s *reading) event(e *exptrace.Event) {
 		if st := e.StateTransition(); st.Resource.Kind == exptrace.ResourceGoroutine {
 			s.transition(e, &st)
 		}
+	case exptrace.EventLog:
+		s.log(e)
+	}
+	if s.threads != nil {
+		if on := s.threads[int64(e.Thread())]; on != nil && !s.moved && e.Kind() != exptrace.EventSync {
+			on.seen = s.now(e)
+		}
+		return
+	}
+	switch e.Kind() {
 	case exptrace.EventRangeBegin, exptrace.EventRangeActive, exptrace.EventRangeEnd:
 		s.gcRange(e)
 	case exptrace.EventMetric:
@@ -141,8 +157,6 @@ func (s *reading) event(e *exptrace.Event) {
 		s.begin(e)
 	case exptrace.EventTaskEnd:
 		s.end(e)
-	case exptrace.EventLog:
-		s.log(e)
 	}
 }
 
@@ -158,6 +172,8 @@ func (s *reading) sync(e *exptrace.Event) {
 		if epoch := snapshot.Wall.Add(-time.Duration(snapshot.Trace)); epoch.After(s.epoch) {
 			s.epoch = epoch
 		}
+		between := int64(snapshot.Trace) - int64(snapshot.Mono) // Mono is read first
+		s.clocks = between > -1000 && between < mostBetween
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	Assist          // running, and marking for the garbage collector
 	Sweep           // running, and sweeping for the garbage collector
 	Runnable        // ready, and not on a thread
+	Stopped         // ready, while the runtime stops the world
 	Mutex           // sync.Mutex, sync.Once and types made of them
 	RWMutex         // sync.RWMutex
 	Channel         // one channel
@@ -34,7 +35,7 @@ const (
 const States = int(Other) + 1
 
 var stateNames = [States]string{
-	"unknown", "running", "gc assist", "gc sweep", "runnable", "mutex", "rwmutex", "channel", "select",
+	"unknown", "running", "gc assist", "gc sweep", "runnable", "stop-the-world", "mutex", "rwmutex", "channel", "select",
 	"cond", "waitgroup", "semaphore", "network", "syscall", "cgo", "sleep", "gc wait", "other wait",
 }
 

@@ -79,7 +79,10 @@ func (s *reading) end(e *exptrace.Event) {
 func (s *reading) log(e *exptrace.Event) {
 	l := e.Log()
 	g := s.goroutine(e.Goroutine())
-	if g == None || len(l.Message) != 8 {
+	if g != None && s.threads != nil {
+		s.mark(g, e, l)
+	}
+	if g == None || s.threads != nil || len(l.Message) != 8 {
 		return
 	}
 	switch l.Category {

@@ -11,8 +11,6 @@ import (
 	"sort"
 	"time"
 
-	exptrace "golang.org/x/exp/trace"
-
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
@@ -31,7 +29,7 @@ const (
 // Times are nanoseconds of the trace's clock. On Linux that is the system's monotonic clock.
 type Threads struct {
 	threads     map[int64]*thread
-	from, until int64 // of the recording
+	zero, until int64 // of the recording
 
 	wall Clock
 }
@@ -52,54 +50,44 @@ const (
 
 // change is the label of a thread since a time.
 type change struct {
-	at int64
+	at int64 // since the recording's first event
 	label
 	byMark bool
 }
 
 type thread struct {
 	changes []change
-	on      exptrace.GoID // its goroutine, or NoGoroutine
-	seen    int64         // the time of its last event with an exact time
-}
-
-// carried is a goroutine that has not ended.
-type carried struct {
-	label
-	thread *thread // nil while it is not on one
+	on      int32 // its goroutine, or None
+	seen    int64 // the time of its last event with an exact time
 }
 
 // errNoClock means that the recording's clock may not be the system's.
 var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go runtime are required")
 
-// Read reads a recording of this process in the place of the one before. After an error
-// nothing is known.
-func (t *Threads) Read(r io.Reader) error {
+// Read reads a recording of this process in the place of the one before, as function Read does.
+// After an error nothing is known.
+func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 	*t = Threads{}
-	s := newThreadsReading()
-	err := readEvents(r, func(e *exptrace.Event) error {
-		s.event(e)
-		return nil
-	})
-	if err != nil {
+	s := newReading()
+	s.threads = map[int64]*thread{}
+	if err := s.read(r, maxBytes); err != nil {
 		return err
 	}
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
 	}
-	*t = s.Threads
-	t.wall = ReadClock()
+	*t = Threads{s.threads, int64(s.zero), s.End, ReadClock()}
 	return nil
 }
 
 // Until returns the end of the known time by the wall clock.
-func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.until)) }
+func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.zero + t.until)) }
 
 // SpanAt returns the id of the span in a thread's labels at a time of the wall clock. It has
 // hexadecimal digits, or is "" without a span. known is false if that is uncertain.
 func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
-	on, now := t.threads[id], int64(at.Sub(t.wall.Epoch))
-	if on == nil || now <= t.from || now >= t.until {
+	on, now := t.threads[id], int64(at.Sub(t.wall.Epoch))-t.zero
+	if on == nil || now <= 0 || now >= t.until {
 		return "", false
 	}
 	clockError := int64(t.wall.Error)

@@ -13,15 +13,18 @@ import (
 // threadsTest makes the events of recordings, with times in microseconds.
 type threadsTest struct {
 	*testing.T
-	*threadsReading
+	*reading
+}
+
+func newThreadsTest(t *testing.T) threadsTest {
+	s := newReading()
+	s.threads = map[int64]*thread{}
+	return threadsTest{t, s}
 }
 
 func (t *threadsTest) add(e exptrace.Event, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.event(&e)
+	adder(t.T, t.reading)(e, err)
 }
 
 // begin begins a recording.
@@ -53,7 +56,8 @@ func (t *threadsTest) mark(ns int64, thread exptrace.ThreadID, g exptrace.GoID, 
 
 func (t *threadsTest) want(thread, us int64, span string, known bool) {
 	t.Helper()
-	if got, ok := t.SpanAt(thread, t.wall.Epoch.Add(time.Duration(us)*time.Microsecond)); got != span || ok != known {
+	read := Threads{threads: t.threads, zero: int64(t.zero), until: t.End}
+	if got, ok := read.SpanAt(thread, read.wall.Epoch.Add(time.Duration(us)*time.Microsecond)); got != span || ok != known {
 		t.Errorf("thread %d has span %q at %d us, known: %v; want %q, %v", thread, got, us, ok, span, known)
 	}
 }
@@ -63,7 +67,7 @@ const spanA, spanB = "00000000000000aa", "00000000000000bb"
 // A thread writes 10 ms late that it took the processor of a goroutine in a system call. The
 // reader moves that goroutine's older events behind it.
 func TestMovedEvents(t *testing.T) {
-	m := threadsTest{T: t, threadsReading: newThreadsReading()}
+	m := newThreadsTest(t)
 	m.begin()
 	m.becomes(64_000, 1, 10, 11, exptrace.GoRunnable, exptrace.GoRunning)
 	m.becomes(128_000, 2, exptrace.NoGoroutine, 20, exptrace.GoRunnable, exptrace.GoRunning)
@@ -96,7 +100,7 @@ func TestMovedEvents(t *testing.T) {
 
 // A span from before the recording is unknown until the next mark.
 func TestSpanFromBeforeTheRecording(t *testing.T) {
-	m := threadsTest{T: t, threadsReading: newThreadsReading()}
+	m := newThreadsTest(t)
 	m.begin()
 	m.becomes(64_000, 1, exptrace.NoGoroutine, 10, exptrace.GoUndetermined, exptrace.GoRunning)
 	m.mark(640_000, 1, 10, spanA)

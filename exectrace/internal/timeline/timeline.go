@@ -33,7 +33,11 @@ type Timeline struct {
 	EndedUnseen int
 
 	stacks *stacks
+	stops  []stop // in order
 }
+
+// stop is a time in which the runtime stopped the world.
+type stop struct{ from, to int64 }
 
 // Goroutine is the history of a goroutine.
 type Goroutine struct {
@@ -53,6 +57,8 @@ type Goroutine struct {
 	ranges    [2]int32 // nesting of mark assists and sweeps
 	pending   [8]byte  // the id of the next span
 	isPending bool
+	label     label
+	thread    *thread // nil while it is not on one
 }
 
 // mark is the innermost own span since a time.
@@ -164,13 +170,27 @@ func (t *Timeline) Pieces(goroutine int32, from, to int64, yield func(Piece) boo
 		}
 		for start < end {
 			span, until := t.spanAt(g, start)
-			piece := Piece{Start: start, End: min(end, until), Segment: seg, State: seg.State, Span: span}
+			state, change := t.stopped(seg.State, start)
+			piece := Piece{Start: start, End: min(end, until, change), Segment: seg, State: state, Span: span}
 			if !yield(piece) {
 				return
 			}
 			start = piece.End
 		}
 	}
+}
+
+// stopped returns Stopped for a goroutine that is ready during a stop, otherwise its state. Both
+// hold until a time.
+func (t *Timeline) stopped(state State, at int64) (State, int64) {
+	i := sort.Search(len(t.stops), func(i int) bool { return t.stops[i].to > at })
+	switch {
+	case state != Runnable || i == len(t.stops):
+		return state, forever
+	case t.stops[i].from > at:
+		return state, t.stops[i].from
+	}
+	return Stopped, t.stops[i].to
 }
 
 // Involved returns first, and all other goroutines on which a span of the set was open.

@@ -66,6 +66,10 @@ func TestTimeTab(t *testing.T) {
 			t.Errorf("%s fill %.3f of %s", selector, drawn, whole)
 		}
 	}
+	table := get(b, chromedp.Evaluate[string](`document.querySelector('.exact table').innerText`))
+	if got, want := strings.Join(strings.Fields(table), " "), "30.0 ms 60.0 % mutex 30.0 ms 60.0 % by refresh cache 20.0 ms 40.0 % on a CPU"; got != want {
+		t.Errorf("the table of its time is %q, want %q", got, want)
+	}
 	b.screenshots("exact")
 	b.run("the span that held its lock", click(`.exact .waits a.name`), visible(`h1 [title="refresh cache"]`))
 	if query := b.at().Query().Get("query"); !strings.Contains(query, holder) {

@@ -27,26 +27,28 @@ import (
 	"syscall"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exectrace"
 )
 
 func main() {
-	wait := flag.Duration("wait", 20*time.Millisecond, "duration of each wait")
 	rounds := flag.Int("rounds", 3, "number of waits of each kind")
 	out := flag.String("o", "", "write the trace to this `file`")
 	flag.Parse()
-	if err := run(*wait, *rounds, *out); err != nil {
+	if err := run(*rounds, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "knownwaits:", err)
 		os.Exit(1)
 	}
 }
 
-func run(wait time.Duration, rounds int, out string) error {
+func run(rounds int, out string) error {
 	right, all, again := 0, 0, 0
 	var sum, most time.Duration
 	fmt.Printf("%-18s %10s %10s %10s %10s  %s\n", "wait", "clock ms", "wait ms", "ready ms", "off by ms", "blockers")
 	for range rounds {
-		results, trace, err := record(wait)
+		results, trace, err := record(20 * time.Millisecond)
 		if err != nil {
 			return err
 		}
@@ -96,20 +98,12 @@ func (r *result) wrong() string {
 
 // record runs all waits once under an execution trace.
 func record(wait time.Duration) ([]result, []byte, error) {
-	d, err := newDemo(wait)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer d.close()
 	var log bytes.Buffer
 	if err := rtrace.Start(&log); err != nil {
 		return nil, nil, err
 	}
-	results, err := d.runAll()
+	results := runAll(wait)
 	rtrace.Stop()
-	if err != nil {
-		return nil, nil, err
-	}
 	a, err := exectrace.Analyze(bytes.NewReader(log.Bytes()), exectrace.Query{Slowest: 1000})
 	if err != nil {
 		return nil, nil, err
@@ -157,25 +151,24 @@ const (
 )
 
 // runAll runs each kind of wait in a local root of its name.
-func (d *demo) runAll() (results []result, err error) {
+func runAll(wait time.Duration) (results []result) {
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("knownwaits")
 	for _, k := range kinds {
 		for again := 0; ; again++ {
-			w := &waiter{demo: d, about: make(chan struct{})}
-			if err := k.prepare(w); err != nil {
-				return nil, fmt.Errorf("%s: %w", k.name, err)
-			}
+			w := &waiter{wait: wait, tracer: tracer, about: make(chan struct{})}
+			act, after := k.prepare(w)
 			r := result{known: k, again: again}
-			if undisturbed := r.run(w); undisturbed || again == mostAgain {
+			if r.run(w, act, after) || again == mostAgain {
 				results = append(results, r)
 				break
 			}
 		}
 	}
-	return results, nil
+	return results
 }
 
 // run waits, and reports whether the clock is right.
-func (r *result) run(w *waiter) (undisturbed bool) {
+func (r *result) run(w *waiter, act, after func()) (undisturbed bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	close(w.about) // before the span: it may run another goroutine first
@@ -184,17 +177,15 @@ func (r *result) run(w *waiter) (undisturbed bool) {
 	w.ctx = ctx
 	before := preemptions()
 	begin := time.Now()
-	w.act()
+	act()
 	r.clock = time.Since(begin)
-	after := preemptions()
+	disturbed := preemptions() != before
 	span.End()
 	outside := time.Since(started) - r.clock
-	if w.after != nil {
-		w.after()
-	}
+	after()
 	w.helpers.Wait()
 	r.span.ID = span.SpanContext().SpanID().String()
-	return before == after && outside < mostOutside
+	return !disturbed && outside < mostOutside
 }
 
 // preemptions returns the number of involuntary switches of the calling thread.

@@ -7,13 +7,10 @@
 //
 //	go run ./internal/integration/tracecost -run cost
 //	go run ./internal/integration/tracecost -run budget -rate 50 -idle 15000
-//	go run ./internal/integration/tracecost -run soak -duration 30m
 //
 // cost compares the CPU time of requests with a recorder and without, in random order in one
 // process. It has 100 MB of ballast: otherwise the recorder's own heap makes collections rarer,
-// and it looks free. budget prints the share of slow spans that get exact times. soak compares
-// exact times with the program's own clock, while everything happens that is hard for traces.
-// It exits with code 1 if a span is wrong or missing.
+// and it looks free. budget prints the share of slow spans that get exact times.
 package main
 
 import (
@@ -40,8 +37,8 @@ import (
 )
 
 func main() {
-	what := flag.String("run", "cost", "cost, budget or soak")
-	length := flag.Duration("duration", 2*time.Minute, "budget and soak: length of the run")
+	what := flag.String("run", "cost", "cost or budget")
+	length := flag.Duration("duration", 2*time.Minute, "budget: length of the run")
 	rate := flag.Int("rate", 200, "budget: requests a second")
 	idle := flag.Int("idle", 0, "budget: number of idle goroutines")
 	pairs := flag.Int("pairs", 5, "cost: number of comparisons")
@@ -63,10 +60,8 @@ func run(what string, length time.Duration, rate, idle, pairs int) error {
 		report, err = s.cost(pairs, 12*time.Second)
 	case "budget":
 		report, err = s.budget(length, rate, idle)
-	case "soak":
-		report, err = s.soak(length)
 	default:
-		err = fmt.Errorf("-run %q: use cost, budget or soak", what)
+		err = fmt.Errorf("-run %q: use cost or budget", what)
 	}
 	if err == nil {
 		fmt.Print(report)

@@ -6,31 +6,10 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
 )
-
-// TestSoak runs for 15 seconds, or for the duration in SPANPROF_TRACE_SOAK, such as 30m.
-func TestSoak(t *testing.T) {
-	length := 15 * time.Second
-	if asked := os.Getenv("SPANPROF_TRACE_SOAK"); asked != "" {
-		var err error
-		if length, err = time.ParseDuration(asked); err != nil {
-			t.Fatalf("SPANPROF_TRACE_SOAK: %v", err)
-		}
-	}
-	s, err := newService()
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := s.soak(length)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(result)
-}
 
 // TestRuns measures for a moment. The results depend on the machine.
 func TestRuns(t *testing.T) {

@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -24,13 +25,17 @@ const (
 	mostExactWaits  = 5
 	mostExactSpans  = 100
 	mostExactSought = 5000
+	mostBlockers    = 5
+	// leastAllocated is the number of bytes below which the estimate for one span is too rough.
+	leastAllocated = 100_000
 )
 
-// exactTimes is what the text and the pprof of a span need of exectrace.SpanTimes.
+// exactTimes is what answers need of exectrace.Span.
 type exactTimes struct {
-	Start      time.Time `json:"start"`
-	DurationNs int64     `json:"durationNs"`
-	Goroutines []struct {
+	Start          time.Time `json:"start"`
+	DurationNs     int64     `json:"durationNs"`
+	AllocatedBytes int64     `json:"allocatedBytes"`
+	Goroutines     []struct {
 		ID     int64        `json:"id"`
 		States []exactState `json:"states"`
 	} `json:"goroutines"`
@@ -45,6 +50,7 @@ type exactTimes struct {
 			Span   string `json:"span"`
 			SpanID string `json:"spanId"`
 			Same   bool   `json:"same"`
+			Ns     int64  `json:"durationNs"`
 		} `json:"blockers"`
 	} `json:"waits"`
 	WaitsOmitted int `json:"waitsOmitted"`
@@ -82,6 +88,58 @@ func (r *Reader) exactTimesOf(s *store.Span) *exactTimes {
 		return nil
 	}
 	return &x
+}
+
+// Blocker is a name of spans that a span waited for, by an execution trace.
+type Blocker struct {
+	State string `json:"state"`
+	Span  string `json:"span"`
+	// SpanID is the span of the longest wait.
+	SpanID string `json:"spanId,omitempty"`
+	Ns     int64  `json:"ns"`
+}
+
+// blockers returns what the first goroutine waited for, the longest first.
+func (x *exactTimes) blockers() (list []Blocker) {
+	for i := range x.Waits {
+		w := &x.Waits[i]
+		if w.Goroutine != x.Goroutines[0].ID {
+			continue
+		}
+		for _, by := range w.Blockers {
+			if by.Span == "" || by.Same {
+				continue
+			}
+			n := slices.IndexFunc(list, func(b Blocker) bool { return b.State == w.State && b.Span == by.Span })
+			if n < 0 {
+				n, list = len(list), append(list, Blocker{w.State, by.Span, by.SpanID, 0})
+			}
+			list[n].Ns += by.Ns
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Blocker) int { return cmp.Compare(b.Ns, a.Ns) })
+	return list[:min(len(list), mostBlockers)]
+}
+
+// allocated returns in words about how much a span allocated. Errors balance in the sum of a
+// name.
+func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
+	bytes, spans := x.AllocatedBytes, 1
+	if bytes < leastAllocated {
+		bytes, spans = 0, 0
+		for _, other := range r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true}, Query{}) {
+			if x := r.exactTimesOf(&other); x != nil {
+				bytes, spans = bytes+x.AllocatedBytes, spans+1
+			}
+		}
+	}
+	switch {
+	case bytes < leastAllocated:
+		return ""
+	case spans > 1:
+		return fmt.Sprintf("about %s allocated by %d spans of this name", termtext.Value(bytes, termtext.Bytes), spans)
+	}
+	return "about " + termtext.Value(bytes, termtext.Bytes) + " allocated"
 }
 
 // longestWaits describes the longest waits of the span by an execution trace.
@@ -167,6 +225,11 @@ func (r *Reader) exactSpans(q Query) (exact []store.Span) {
 	case asked.Name == "":
 		return nil
 	}
+	return r.exactOf(asked, q)
+}
+
+// exactOf returns the first spans of a list that q selects, with exact times.
+func (r *Reader) exactOf(asked store.SpanQuery, q Query) (exact []store.Span) {
 	spans := r.spans(asked)
 	for i := range spans {
 		if len(exact) < mostExactSpans && spans[i].HasExactTimes && q.selects(&spans[i]) {

@@ -33,6 +33,7 @@ type family struct {
 	ids    []string // of the spans with samples, the span's own first
 	query  Query    // of their wall time
 	wall   *store.Samples
+	exact  *exactTimes // nil if absent
 	// cpu, cpuSamples and wallSamples count every sample, held or evicted.
 	cpu                     time.Duration
 	cpuSamples, wallSamples int64
@@ -81,6 +82,7 @@ func (t *family) of(typ flameql.Type) Query {
 // measure adds the states of each source.
 func (t *family) measure(m *measured) {
 	if x := t.reader.exactTimesOf(&t.span); x != nil && len(x.Goroutines) > 0 {
+		t.exact = x
 		names := map[string]string{"running": onCPU, "runnable": ready}
 		for _, state := range x.Goroutines[0].States {
 			name, ok := names[state.State]

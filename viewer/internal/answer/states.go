@@ -50,6 +50,10 @@ type Answer struct {
 	States []State `json:"states"`
 	// Sampled has sampled values beside exact times.
 	Sampled []State `json:"sampled,omitempty"`
+	// Blockers are the spans in the exact waits, by state, the longest first.
+	Blockers []Blocker `json:"blockers,omitempty"`
+	// Allocated is about how much the span allocated by exact times, in words.
+	Allocated string `json:"allocated,omitempty"`
 	// Few names the states of samples that are too few to divide the duration.
 	Few string `json:"few,omitempty"`
 	// Note has what limits the parts, in words.
@@ -298,6 +302,9 @@ func (r *Reader) answerOf(a *Profile, trace []store.Span) *Answer {
 	if len(t.wall.Stacks) > 0 {
 		answer.Query = t.query.String()
 	}
+	if t.exact != nil {
+		answer.Blockers, answer.Allocated = t.exact.blockers(), r.allocated(&s, t.exact)
+	}
 	answer.Note = joinNotes(answer.Note, t.note(a.Span))
 	answer.Sentence = answer.sentence(m.Duration, s.Running, t.top(), r.others(s))
 	return answer
@@ -320,4 +327,23 @@ func (a *Answer) text() []string {
 		lines = append(lines, a.Note)
 	}
 	return lines
+}
+
+// table returns the states of exact times for a terminal, with the spans that were waited for.
+func (a *Answer) table() (rows []string) {
+	if a == nil || !slices.ContainsFunc(a.States, func(s State) bool { return s.Source == byTrace }) {
+		return nil
+	}
+	for _, s := range a.States {
+		rows = append(rows, fmt.Sprintf("%9s  %s%s", nanoseconds(s.Ns), s.State, plusMinus(s.ErrorNs)))
+		for _, b := range a.Blockers {
+			if b.State == s.State {
+				rows = append(rows, fmt.Sprintf("%9s    by span %q %s", nanoseconds(b.Ns), b.Span, b.SpanID))
+			}
+		}
+	}
+	if a.Allocated != "" {
+		rows = append(rows, a.Allocated)
+	}
+	return rows
 }

@@ -58,6 +58,9 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		prose(name, text)
 		name = ""
 	}
+	for _, row := range a.Answer.table() {
+		line("", row)
+	}
 	line("query", a.Query)
 	if a.Span != nil {
 		a.Span.write(line, prose, termtext.Columns-len(indent)-9)

@@ -142,4 +142,4 @@ export function theme() {
 // COLOURS are the colours of states. Time without a sample is hatched.
 const COLOURS = { 'on a CPU': '#e8590c', 'running, but the machine withheld the CPU': '#ffa94d', running: '#e8590c', 'ready without a CPU': '#94d82d', runnable: '#94d82d', mutex: '#d6336c', rwmutex: '#d6336c', semaphore: '#d6336c', channel: '#1c7ed6', select: '#4dabf7', cond: '#9775fa', waitgroup: '#9775fa', 'cond or waitgroup': '#9775fa', network: '#0ca678', 'file or syscall': '#a9702c', syscall: '#a9702c', sleep: '#868e96', GC: '#f2b705', cgo: '#5f3dc4', unknown: '#adb5bd', 'other wait': '#adb5bd', 'not on a CPU': '#748ffc' };
 
-export const colourOf = (state) => COLOURS[state] ?? (state.startsWith('gc') ? COLOURS.GC : '');
+export const colourOf = (state) => COLOURS[state] ?? (/^(gc|stop-the-world)/.test(state) ? COLOURS.GC : '');

@@ -3,7 +3,7 @@
 
 import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
-import { bareName, colourOf, count, duration, percent, shortName, spanTitle, wall } from './format.js';
+import { bareName, capital, colourOf, count, duration, percent, shortName, spanTitle, wall } from './format.js';
 
 // traceList shows when the spans of a trace ran, or when a single span was on a CPU.
 export function traceList(data) {
@@ -127,8 +127,22 @@ export function exactView(data) {
   const x = data.span.exactTimes;
   return h('div', { class: 'exact' },
     ...notes(data.span, x).flat(),
+    h('h3', null, 'Its time'), timeTable(data),
     h('h3', null, 'Its waits'), waitsTable(data, x), x.waits.length > 0 && !isFrozen && h('div', { class: 'actions' }, linkButton('Download waits as pprof', link('waits', { query: data.query, ...range() }), { download: true })),
     h('h3', null, 'Its goroutines'), goroutines(x));
+}
+
+// timeTable has the states of a span, which add up to its duration, with the spans that it waited for.
+function timeTable(data) {
+  const { states, blockers = [], allocated } = data.answer ?? { states: [] };
+  const row = (s, text) => h('tr', null,
+    h('td', { class: 'num' }, duration(s.ns), s.errorNs > 0 && ` \u00b1 ${duration(s.errorNs)}`),
+    h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', null, text));
+  return [
+    h('table', { class: 'waits' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
+      ...blockers.filter((by) => by.state === s.state).map((by) => row(by, [h('span', { class: 'muted' }, 'by '), spanLink(data, by)]))]))),
+    allocated && h('p', null, capital(allocated)),
+  ];
 }
 
 function notes(span, x) {
