@@ -85,11 +85,11 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	return answered(r, a)
 }
 
-// textStacks and textFrames bound a root in text. The last root begins at line textLast at most.
+// textStacks and textFrames bound a root in text, textRoots the lines of all.
 const (
 	textStacks = 1
 	textFrames = 20
-	textLast   = 10
+	textRoots  = 36
 )
 
 // Text returns the list for a terminal.
@@ -110,25 +110,31 @@ func (a *Running) Text() string {
 	return b.String()
 }
 
-// writeRoots writes roots with their stacks. about describes one.
+// writeRoots writes roots with their stacks while there is room. about describes one.
 func writeRoots(b *strings.Builder, roots []Root, about func(*Root) string) {
 	for i := range roots {
-		if i > 0 && strings.Count(b.String(), "\n") > textLast {
+		text := roots[i].text(about(&roots[i]))
+		if strings.Count(b.String(), "\n")+strings.Count(text, "\n") > textRoots {
 			fmt.Fprintf(b, "\n%d more in JSON\n", len(roots)-i)
 			return
 		}
-		root := &roots[i]
-		fmt.Fprintf(b, "\n%s%s  %s\n", termtext.OneLine(root.title()), about(root), termtext.OneLine(root.Query))
-		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
-			fmt.Fprintf(b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
-			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
-				fmt.Fprintf(b, "    %s\n", termtext.OneLine(f))
-			}
-		}
-		if more := len(root.Stacks) - textStacks; more > 0 {
-			fmt.Fprintf(b, "  and %s\n", termtext.Plural(more, "more stack"))
+		b.WriteString(text)
+	}
+}
+
+func (r *Root) text(about string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s%s  %s\n", termtext.OneLine(r.title()), about, termtext.OneLine(r.Query))
+	for _, s := range r.Stacks[:min(textStacks, len(r.Stacks))] {
+		fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+		for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
+			fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
 		}
 	}
+	if more := len(r.Stacks) - textStacks; more > 0 {
+		fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
+	}
+	return b.String()
 }
 
 // title returns the name, or the id without one.

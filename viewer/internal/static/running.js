@@ -54,6 +54,6 @@ function leaksCard() {
 }
 
 const root = (r) => h('details', { class: 'card', 'data-key': r.profileId ?? r.name },
-  h('summary', null, h('h2', null, r.name || r.profileId), h('span', { class: 'muted' }, [r.ageNs && `for ${duration(r.ageNs)}`, `${r.profileId ? '' : 'leaked '}${count(r.goroutines, 'goroutine')}`].filter(Boolean).join(', '))),
+  h('summary', null, h('h2', null, r.name || r.profileId), h('span', null, r.profileId ? [r.ageNs && `for ${duration(r.ageNs)}`, count(r.goroutines, 'goroutine')].filter(Boolean).join(', ') : `leaked ${count(r.goroutines, 'goroutine')}`)),
   h('p', null, h('a', { href: link('', { query: r.query }) }, 'Its samples')),
   r.stacks.map((s) => h('div', null, h('p', { class: 'muted' }, count(s.goroutines, 'goroutine')), h('pre', null, s.frames.join('\n')))));

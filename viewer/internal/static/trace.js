@@ -137,9 +137,9 @@ function timeTable(data) {
   const { states, blockers = [], allocated } = data.answer ?? { states: [] };
   const row = (s, text) => h('tr', null,
     h('td', { class: 'num' }, duration(s.ns), s.errorNs > 0 && ` \u00b1 ${duration(s.errorNs)}`),
-    h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', null, text));
+    h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', s.span && { class: 'by' }, text));
   return [
-    h('table', { class: 'waits' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
+    h('table', { class: 'bill' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
       ...blockers.filter((by) => by.state === s.state).map((by) => row(by, [h('span', { class: 'muted' }, 'by '), spanLink(data, by)]))]))),
     allocated && h('p', null, capital(allocated)),
   ];
