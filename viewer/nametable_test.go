@@ -148,6 +148,32 @@ func TestNamesWaits(t *testing.T) {
 	}
 }
 
+// A name has its allocations where a heap profile has them.
+func TestNamesAllocated(t *testing.T) {
+	s := newStore(t)
+	endSpan(t, s, "GET /search", 0, 1)
+	allocated := func() (n int64) {
+		for _, row := range getNames(t, s, "sort", "memory").Names {
+			if row.Name == "GET /search" && row.Allocated != nil {
+				n = *row.Allocated
+			}
+		}
+		return n
+	}
+	b := newProfileBuilder()
+	b.profile.SampleType = []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}
+	b.addValues([]int64{1}, map[string][]string{"span_name": {"GET /search"}}, "main.search")
+	export(t, s, shop, exporter.KindHeap, b.profile)
+	if n := allocated(); n != 0 {
+		t.Errorf("%d bytes without a profile of allocations", n)
+	}
+	b.profile.SampleType[0].Type = "alloc_space"
+	export(t, s, shop, exporter.KindHeap, b.profile)
+	if n := allocated(); n != 1 {
+		t.Errorf("%d bytes, want 1", n)
+	}
+}
+
 func TestNamesAsText(t *testing.T) {
 	text := get(t, viewer.Handler(newTestStore(t)), "/names?format=text&limit=2").Body.String()
 	for _, want := range []string{"shop: 3 names of 5 spans, 660 ms of CPU time, by cpu", "630 ms", "GET /search", "0 ns of 1 more name left out, which have 1 span", "110 ms of samples without span_name", "800 ms  GET"} {

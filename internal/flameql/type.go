@@ -32,6 +32,8 @@ var (
 	CPU  = Types[0]
 	Wall = Types[1]
 	Host = Types[2]
+	// Allocated has names for work under spanprof.Handler and spanprof.Do only.
+	Allocated = Types[5]
 )
 
 // Types are all types: CPU, wall and host first.

@@ -246,8 +246,8 @@ type ownPlace struct {
 	line     int64
 }
 
-// ownLine returns the line of the main module with most of the samples, its own or of calls to other
-// modules. The value is 0 if no sample has one.
+// ownLine returns the line of the main module with most of the samples. They may be in functions
+// of other modules that it calls. The value is 0 if no sample has one.
 func (r *Reader) ownLine(sel *store.Samples) (most ownPlace, value int64) {
 	values := map[ownPlace]int64{}
 	for _, sv := range sel.Stacks {

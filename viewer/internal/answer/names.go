@@ -26,6 +26,9 @@ type Name struct {
 	// Wait is the wall time in samples less the CPU time. It is nil where wall time was not
 	// sampled, or is shared with another name.
 	Wait *time.Duration `json:"waitNs,omitempty"`
+	// Allocated is the heap that work under spanprof.Handler and spanprof.Do allocated, in bytes. It
+	// is nil without any, or if it is shared with another name.
+	Allocated *int64 `json:"allocatedBytes,omitempty"`
 	// Query selects the profile of the name, "" if no query selects it alone.
 	Query string `json:"query"`
 	// Label is the span_name of Query if it is not the name: the label that the samples
@@ -165,18 +168,30 @@ func narrowed(q store.SpanQuery) bool {
 		q.MinDuration > 0 || q.MaxDuration > 0 || !q.From.IsZero() || !q.Until.IsZero()
 }
 
-// labelled fills in what the labels of samples tell: waits, and CPU time without span_name.
+// labelled fills in what needs labels of samples: waits, heap, and CPU time without span_name.
 func (t *NameTable) labelled(r *Reader, service string) {
-	totals := func(typ flameql.Type) map[sums.Name]time.Duration {
+	asked := func(typ flameql.Type) (Query, store.Query) {
 		q := Query{Query: flameql.Query{Type: typ}, service: service}
 		asked := q.store()
 		asked.Labels = sums.Labels
+		return q, asked
+	}
+	totals := func(typ flameql.Type) map[sums.Name]time.Duration {
+		q, asked := asked(typ)
 		return sums.LabelTotals(r.sumsOf("sums by label", q, asked))
 	}
 	ran := totals(r.cpuType())
 	for key, cpu := range ran {
 		if key.Name == "" {
 			t.UnlabelledCPU += cpu
+		}
+	}
+	var allocated map[sums.Name]time.Duration // bytes
+	if r.has(exporter.KindHeap) && r.err == nil {
+		_, asked := asked(flameql.Allocated)
+		// The heap profile of another tool may have no allocations: then there is an error.
+		if a, err := r.view.Samples(asked); err == nil {
+			allocated = sums.LabelTotals(a)
 		}
 	}
 	var waited map[sums.Name]time.Duration
@@ -193,6 +208,9 @@ func (t *NameTable) labelled(r *Reader, service string) {
 		if wall, ok := waited[key]; ok && row.LabelNames <= 1 {
 			wait := max(0, wall-ran[key])
 			row.Wait = &wait
+		}
+		if bytes := int64(allocated[key]); bytes > 0 && row.LabelNames <= 1 {
+			row.Allocated = &bytes
 		}
 	}
 }
@@ -211,19 +229,22 @@ func (t *NameTable) unmeasured() string {
 }
 
 // Sorts are the orders of a table. The first is the default.
-var Sorts = []string{"cpu", "self", "waits", "wall", "spans", "errors", "p50", "p95", "max", "name"}
+var Sorts = []string{"cpu", "self", "waits", "memory", "wall", "spans", "errors", "p50", "p95", "max", "name"}
 
 // value is what a name is sorted by; names are sorted otherwise.
 func (n *Name) value(sort string) time.Duration {
-	times, wait := sums.Times{}, time.Duration(-1)
+	times, wait, memory := sums.Times{}, time.Duration(-1), int64(0)
 	if n.Durations != nil {
 		times = *n.Durations
 	}
 	if n.Wait != nil {
 		wait = *n.Wait
 	}
+	if n.Allocated != nil {
+		memory = *n.Allocated
+	}
 	return map[string]time.Duration{
-		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "wall": n.Duration, "spans": time.Duration(n.Spans),
+		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "memory": time.Duration(memory), "wall": n.Duration, "spans": time.Duration(n.Spans),
 		"errors": time.Duration(n.Errors), "p50": times.P50, "p95": times.P95, "max": times.Max,
 	}[sort]
 }

@@ -85,11 +85,11 @@ func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
 	return answered(r, a)
 }
 
-// textStacks and textFrames bound a root in text. The last root begins at line textLast at most.
+// textStacks and textFrames bound a root in text, textRoots the lines of all.
 const (
 	textStacks = 1
 	textFrames = 20
-	textLast   = 10
+	textRoots  = 36
 )
 
 // Text returns the list for a terminal.
@@ -110,25 +110,31 @@ func (a *Running) Text() string {
 	return b.String()
 }
 
-// writeRoots writes roots with their stacks. about describes one.
+// writeRoots writes roots with their stacks while there is room. about describes one.
 func writeRoots(b *strings.Builder, roots []Root, about func(*Root) string) {
 	for i := range roots {
-		if i > 0 && strings.Count(b.String(), "\n") > textLast {
+		text := roots[i].text(about(&roots[i]))
+		if strings.Count(b.String(), "\n")+strings.Count(text, "\n") > textRoots {
 			fmt.Fprintf(b, "\n%d more in JSON\n", len(roots)-i)
 			return
 		}
-		root := &roots[i]
-		fmt.Fprintf(b, "\n%s%s  %s\n", termtext.OneLine(root.title()), about(root), termtext.OneLine(root.Query))
-		for _, s := range root.Stacks[:min(textStacks, len(root.Stacks))] {
-			fmt.Fprintf(b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
-			for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
-				fmt.Fprintf(b, "    %s\n", termtext.OneLine(f))
-			}
-		}
-		if more := len(root.Stacks) - textStacks; more > 0 {
-			fmt.Fprintf(b, "  and %s\n", termtext.Plural(more, "more stack"))
+		b.WriteString(text)
+	}
+}
+
+func (r *Root) text(about string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s%s  %s\n", termtext.OneLine(r.title()), about, termtext.OneLine(r.Query))
+	for _, s := range r.Stacks[:min(textStacks, len(r.Stacks))] {
+		fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+		for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
+			fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
 		}
 	}
+	if more := len(r.Stacks) - textStacks; more > 0 {
+		fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
+	}
+	return b.String()
 }
 
 // title returns the name, or the id without one.
@@ -142,9 +148,7 @@ func (r *Root) title() string {
 // Leaks is the leaked goroutines of the process by the name of their span, the most first.
 type Leaks struct {
 	Names []Root `json:"names"`
-	// NamesOmitted is the number of further names.
-	NamesOmitted int    `json:"namesOmitted,omitempty"`
-	Note         string `json:"note"`
+	Note  string `json:"note"`
 }
 
 // leakProfile is the profile of the Go runtime that has leaked goroutines.
@@ -181,11 +185,7 @@ func (r *Reader) Leaks(here bool) (*Leaks, error) {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}
 	decode.Label(p)
-	a := &Leaks{Names: leaked(p, flameql.Query{Type: r.cpuType()}), Note: r.notes(leaksNote)}
-	if more := len(a.Names) - maxRoots; more > 0 {
-		a.Names, a.NamesOmitted = a.Names[:maxRoots], more
-	}
-	return answered(r, a)
+	return answered(r, &Leaks{leaked(p, flameql.Query{Type: r.cpuType()}), r.notes(leaksNote)})
 }
 
 // leaked returns the goroutines of a profile by span_name. q selects the samples of all names.
@@ -232,8 +232,5 @@ func (a *Leaks) Text() string {
 	}
 	termtext.Prose(&b, "note", 9, a.Note)
 	writeRoots(&b, a.Names, func(r *Root) string { return " leaked " + termtext.Plural(r.Goroutines, "goroutine") })
-	if a.NamesOmitted > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.NamesOmitted, "more name"))
-	}
 	return b.String()
 }

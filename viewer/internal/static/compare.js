@@ -18,12 +18,14 @@ export function compareView(data, page) {
   const params = pageParams();
   const ranged = (a) => ({ query: a.query, ...times(params, a === left ? 'left' : 'right') });
   const names = sideNames(data);
+  const other = () => link(both ? 'comparison-diff' : 'comparison', pageParams()); // with what is chosen by then
+  const aim = (e) => { e.target.href = other(); };
   const children = [
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: link('', ranged(right)) }, 'Flame graph')),
     h('h1', null, h('span', { class: 'clamp', title: name }, `${left.query === right.baseline?.query ? 'Against its baseline' : 'Comparison'}: ${name}`)),
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
-      another(both ? 'One graph' : 'Two graphs', (p) => link(both ? 'comparison-diff' : 'comparison', p)),
+      linkButton(both ? 'One graph' : 'Two graphs', other(), { onpointerdown: aim, onclick: aim }),
       downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[left, right].map((a, i) => a.empty && h('p', { class: 'note' }, sentence(`${names[i]} is empty: ${a.empty}`))),
@@ -52,12 +54,6 @@ const share = (part, total) => (total ? part / total : 0);
 // times is the range of one side, or what the page has for both.
 function times(params, name) {
   return Object.fromEntries([['from', 'From'], ['until', 'Until']].map(([k, K]) => [k, params.get(name + K) || params.get(k)]).filter(([, v]) => v));
-}
-
-// another links to another look at this comparison, with what is chosen and zoomed to by then.
-function another(text, to) {
-  const aim = (e) => { e.target.href = to(pageParams()); };
-  return linkButton(text, to(pageParams()), { onpointerdown: aim, onclick: aim });
 }
 
 // pinned is the address of the comparison with the times that its sides were found in.

@@ -19,7 +19,8 @@ export function logView() {
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
-    h('section', { class: 'card' }, h('h2', null, 'Profiles held'), table(['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'], kinds)),
+    h('section', { class: 'card' }, h('h2', null, 'Profiles held'), h('div', { class: 'scroll' }, h('table', { class: 'plain' },
+      h('thead', null, h('tr', null, ['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'].map((t) => h('th', { scope: 'col', class: t.startsWith('#') ? 'num' : null }, t.replace('#', ''))))), kinds))),
     moving);
 
   function update({ status, stats, kinds: held, ...more }) {
@@ -38,9 +39,6 @@ export function logView() {
   }
   return { element, list: element, update, address: () => './log?format=json' };
 }
-
-const table = (heads, body) => h('div', { class: 'scroll' }, h('table', { class: 'plain' },
-  h('thead', null, h('tr', null, heads.map((t) => h('th', { scope: 'col', class: t.startsWith('#') ? 'num' : null }, t.replace('#', ''))))), body));
 
 // counters shows what was received and what was lost.
 function counters(stats, status) {

@@ -3,7 +3,7 @@
 
 import { CONDITIONS, given, go, link, pageParams, range, remember } from './api.js';
 import { bar, button, h, refill, showNote } from './dom.js';
-import { clock, count, duration } from './format.js';
+import { clock, count, duration, value } from './format.js';
 
 const STEP = 8; // names of the list beside the spans
 
@@ -103,6 +103,7 @@ const COLUMNS = [
   ['cpu', 'CPU', 'CPU time of the spans and of those below them', (n) => duration(n.cpuInclusiveNs)],
   ['self', 'of its own', 'CPU time of the spans without those below them', (n) => duration(n.cpuNs)],
   ['waits', 'Waits', 'wall time in samples of the spans themselves less their CPU time: waiting, or ready without a processor', (n) => (n.waitNs == null ? '\u2013' : duration(n.waitNs))],
+  ['memory', 'Allocated', 'heap allocated under spanprof.Handler and spanprof.Do', (n) => (n.allocatedBytes ? value(n.allocatedBytes, 'bytes') : '\u2013')],
   ['spans', 'Spans', 'spans that ended', (n) => n.spans.toLocaleString('en')],
   ['errors', 'Errors', 'spans with the status Error', (n) => n.errors.toLocaleString('en')],
   ['p50', 'p50', 'half of the spans took no longer', (n) => time(n.durations, 'p50Ns')],
@@ -144,6 +145,7 @@ export function namesView(reload) {
     const many = Boolean(data.services);
     const kept = given(pageParams());
     element.classList.toggle('inclusive', Boolean(data.inclusive));
+    element.classList.toggle('memory', data.names.some((n) => n.allocatedBytes));
     for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
     const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
       ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
@@ -193,7 +195,7 @@ function nameRow(n, many, kept, data) {
 
 // sumRow is what is in no row of a name. Of CPU time below spans it has no sum.
 export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, class: 'muted' }, h('th', { scope: 'row' }, text),
-  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'),
+  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'), h('td', { 'data-by': 'memory' }),
   h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 3 }));
 
 // CHECKED are conditions with one value.

@@ -211,8 +211,7 @@ function emptyCard(data, refresh) {
     h('div', { class: 'actions' },
       open && data.status?.canFlush && flushButton(refresh),
       ways.map(([text, query, when], i) => linkButton(text, link('', { query, ...when }), { class: i ? 'button' : 'button primary' })),
-      linkButton('Recent spans', './')),
-    baseline && h('p', { class: 'muted' }, h('code', null, baseline.query)));
+      linkButton('Recent spans', './')));
 }
 
 // target names the selection of a baseline.

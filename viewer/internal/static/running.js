@@ -39,11 +39,10 @@ function leaksCard() {
   const find = h('button', { type: 'button', onclick: async () => {
     find.disabled = true;
     try {
-      const { names, namesOmitted, note } = await get('./leaks?format=json');
+      const { names, note } = await get('./leaks?format=json');
       found.replaceChildren(
         h('p', { class: 'muted' }, sentence(note)),
-        ...names.length ? names.map(root) : [h('p', null, 'No leaked goroutine was found.')],
-        namesOmitted ? h('p', { class: 'muted' }, `and ${count(namesOmitted, 'more name')}`) : '');
+        ...names.length ? names.map(root) : [h('p', null, 'No leaked goroutine was found.')]);
     } catch (err) {
       found.replaceChildren(h('p', { role: 'alert' }, sentence(err.message)));
     }
@@ -55,6 +54,6 @@ function leaksCard() {
 }
 
 const root = (r) => h('details', { class: 'card', 'data-key': r.profileId ?? r.name },
-  h('summary', null, h('h2', null, r.name || r.profileId), h('span', { class: 'muted' }, [r.ageNs && `for ${duration(r.ageNs)}`, `${r.profileId ? '' : 'leaked '}${count(r.goroutines, 'goroutine')}`].filter(Boolean).join(', '))),
+  h('summary', null, h('h2', null, r.name || r.profileId), h('span', null, r.profileId ? [r.ageNs && `for ${duration(r.ageNs)}`, count(r.goroutines, 'goroutine')].filter(Boolean).join(', ') : `leaked ${count(r.goroutines, 'goroutine')}`)),
   h('p', null, h('a', { href: link('', { query: r.query }) }, 'Its samples')),
   r.stacks.map((s) => h('div', null, h('p', { class: 'muted' }, count(s.goroutines, 'goroutine')), h('pre', null, s.frames.join('\n')))));

@@ -97,13 +97,13 @@ export function strip(query) {
         : linkButton('Flame graph of this time', link('', { query: data.query, ...when }), { class: 'button primary' }),
       !held && linkButton('Spans of this time', link('', when)),
       !held && a > 0 && linkButton('Compare with all before', comparison(data.query, times([0, a - 1]), data.query, when)),
-      !held && button('Compare with another range \u2026', () => { held = when; selection = null; paint(); hint(); }, { class: 'another' }),
+      !held && button('Compare with another range \u2026', () => {
+        held = when;
+        selection = null;
+        paint();
+        chosen.replaceChildren(h('span', null, 'Now select the range to compare with the first one.'), button('Drop', drop));
+      }, { class: 'another' }),
       button('Drop', drop)].filter(Boolean));
-  }
-
-  function hint() {
-    chosen.hidden = false;
-    chosen.replaceChildren(h('span', null, 'Now select the range to compare with the first one.'), button('Drop', drop));
   }
 
   function drop() {

@@ -137,9 +137,9 @@ function timeTable(data) {
   const { states, blockers = [], allocated } = data.answer ?? { states: [] };
   const row = (s, text) => h('tr', null,
     h('td', { class: 'num' }, duration(s.ns), s.errorNs > 0 && ` \u00b1 ${duration(s.errorNs)}`),
-    h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', null, text));
+    h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', s.span && { class: 'by' }, text));
   return [
-    h('table', { class: 'waits' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
+    h('table', { class: 'bill' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
       ...blockers.filter((by) => by.state === s.state).map((by) => row(by, [h('span', { class: 'muted' }, 'by '), spanLink(data, by)]))]))),
     allocated && h('p', null, capital(allocated)),
   ];
@@ -214,13 +214,7 @@ function blockers(data, w) {
   return [h('td', null, list.map((by) => h('p', null, spanLink(data, by)))), h('td', null, list.map((by) => h('p', null, did(by.did) || '\u2013')))];
 }
 
-// label names a goroutine, or a step on one, by the child span that it worked for.
-function label(x, child, id, fn) {
-  const what = child || (id === x.goroutines[0]?.id ? 'the span' : fn ? bareName(fn) : 'no child span');
-  return `${what} \u00b7 goroutine ${id}`;
-}
-
-// goroutines has a row for each goroutine, under the child span that it worked for.
+// goroutines has a row for each goroutine, with the child span that it worked for.
 function goroutines(x) {
   const shown = x.goroutines.slice(0, MOST.lanes);
   const more = x.goroutines.length - shown.length + (x.goroutinesOmitted ?? 0);
@@ -228,8 +222,9 @@ function goroutines(x) {
   return [
     h('ol', { class: 'lanes' }, shown.map((g) => {
       const text = g.states.map((s) => `${s.state} ${duration(s.durationNs)}`).join(', ');
+      const what = g.child || (g === shown[0] ? 'the span' : g.function ? bareName(g.function) : 'no child span');
       return h('li', null,
-        h('span', { class: 'who', title: g.function }, label(x, g.child, g.id, g.function), text && h('span', { class: 'sr' }, `: ${text}`)),
+        h('span', { class: 'who', title: g.function }, `${what} \u00b7 goroutine ${g.id}`, text && h('span', { class: 'sr' }, `: ${text}`)),
         h('span', { class: 'track', 'aria-hidden': 'true', title: text },
           place('', g.startNs, g.endNs - g.startNs, x.durationNs),
           (g.intervals ?? []).map((v) => place(v.state, v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
