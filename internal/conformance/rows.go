@@ -52,13 +52,4 @@ var Rows = []Row{
 	{"processors and samplers see the SDK's own parent span", innerParent},
 	{"Shutdown, ForceFlush, processors and Unwrap are reachable", providerMethods},
 	{"concurrent use", concurrent},
-
-	// Of these, profiles decide: At is asked which labels held.
-	{"a child on another goroutine counts until its End, after its root's too", outlivingChild},
-	{"Do and Go count for their span after its End, until they return", doAfterEnd},
-	{"a worker counts for no span between jobs, though spans were forgotten", workerBetweenJobs},
-	{"a goroutine started within pprof.Do keeps its copy until it is replaced", keptCopy},
-	{"SetName leaves the old name to other goroutines until their next Start or End", renameElsewhere},
-	{"labels set by the program from the span's context lose the span's values at End", derivedLabels},
-	{"goroutines that each start the next keep to their own spans", goroutineChain},
 }
