@@ -165,5 +165,3 @@ type hanging chan struct{}
 func (h hanging) Export(context.Context, *exporter.Profile) error { <-h; return nil }
 func (hanging) ForceFlush(context.Context) error                  { return nil }
 func (hanging) Shutdown(context.Context) error                    { return nil }
-
-var errRefused = errors.New("refused")
