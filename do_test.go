@@ -17,14 +17,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/conformance"
+	"github.com/spanprof/spanprof/internal/conformtest"
 	"github.com/spanprof/spanprof/internal/marker"
 )
 
 // carries checks the labels of the calling goroutine.
 func carries(t *testing.T, when string, want map[string]string) {
 	t.Helper()
-	if got := conformance.GoroutineLabels(); !maps.Equal(got, want) {
+	if got := conformtest.GoroutineLabels(); !maps.Equal(got, want) {
 		t.Errorf("%s: labels %v, want %v", when, got, want)
 	}
 }

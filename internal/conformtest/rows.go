@@ -1,7 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package conformance
+// Package conformtest is the table of what a wrapper that labels goroutines by
+// span must keep unchanged and get right. The root package runs it against
+// itself, and internal/integration against other wrappers too.
+package conformtest
 
 // Row is one thing that has to hold.
 type Row struct {
