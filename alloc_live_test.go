@@ -8,7 +8,6 @@ package spanprof_test
 import (
 	"context"
 	"runtime"
-	"runtime/pprof"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -16,24 +15,6 @@ import (
 
 	"github.com/spanprof/spanprof"
 )
-
-// Local roots that are never ended keep 256 blocks at most, some 75 kB.
-func TestForgottenRootsPinLittle(t *testing.T) {
-	if !spanprof.ReadsGoroutineLabels() {
-		t.Skip("the public API keeps a context, with one span")
-	}
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	defer pprof.SetGoroutineLabels(context.Background())
-	tracer.Start(context.Background(), "forgotten") // what is made once
-	before := heapAlloc()
-	for range 1172*256 - 1 { // and one before: the last is the 256th block
-		tracer.Start(context.Background(), "forgotten")
-	}
-	grown := heapAlloc() - before
-	if t.Logf("300,000 forgotten roots pin %d bytes", grown); grown > 100_000 {
-		t.Error("want at most 100,000")
-	}
-}
 
 // Children that are never ended keep no memory and no labels after their local root.
 // Their late End leaves other labels alone.
@@ -97,31 +78,4 @@ func heapAlloc() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-func TestSpansFollowEachOther(t *testing.T) {
-	// A relay: each goroutine starts a span, starts the next goroutine, and
-	// ends its span. The labels of ended spans must not hold each other.
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	before := int64(m.HeapAlloc)
-	done := make(chan int64)
-	var relay func(n int)
-	relay = func(n int) {
-		_, span := tracer.Start(context.Background(), "leg")
-		defer span.End()
-		if n > 0 {
-			go relay(n - 1)
-			return
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		done <- int64(m.HeapAlloc)
-	}
-	go relay(50_000)
-	if grown := <-done - before; grown > 2<<20 {
-		t.Errorf("a relay of 50,000 spans pins %d bytes", grown)
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/conformance"
+	"github.com/spanprof/spanprof/internal/conformtest"
 )
 
 func TestConformance(t *testing.T) {
@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		{"another make, root scope", true, false},
 		{"another make, all spans", true, true},
 	} {
-		w := conformance.Wrapper{
+		w := conformtest.Wrapper{
 			Wrap: func(tp trace.TracerProvider) trace.TracerProvider {
 				if test.hidden {
 					tp = hiddenProvider{inner: tp}
@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 			AllSpans:   test.allSpan,
 			CannotRead: !spanprof.ReadsGoroutineLabels(),
 		}
-		for _, row := range conformance.Rows {
+		for _, row := range conformtest.Rows {
 			if test.hidden && ofSDK[row.Name] {
 				continue
 			}

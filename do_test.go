@@ -17,14 +17,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/conformance"
+	"github.com/spanprof/spanprof/internal/conformtest"
 	"github.com/spanprof/spanprof/internal/marker"
 )
 
 // carries checks the labels of the calling goroutine.
 func carries(t *testing.T, when string, want map[string]string) {
 	t.Helper()
-	if got := conformance.GoroutineLabels(); !maps.Equal(got, want) {
+	if got := conformtest.GoroutineLabels(); !maps.Equal(got, want) {
 		t.Errorf("%s: labels %v, want %v", when, got, want)
 	}
 }
@@ -134,32 +134,6 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// A goroutine that inherited a span's labels has them for the whole of a Do,
-// whatever ends meanwhile.
-func TestDoWithInheritedLabels(t *testing.T) {
-	if !spanprof.ReadsGoroutineLabels() {
-		t.Skip("by the public API alone End sets the labels of its context")
-	}
-	for _, all := range []bool{false, true} {
-		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")
-		ctx, root := tracer.Start(context.Background(), "root")
-		ended, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(done)
-			spanprof.Do(ctx, func(ctx context.Context) {
-				<-ended
-				_, child := tracer.Start(ctx, "child")
-				child.End()
-				carries(t, "in Do, after a child of the ended root", spanLabels(root, "root"))
-			})
-		}()
-		root.End()
-		close(ended)
-		<-done
-	}
-}
-
-// BenchmarkDo is what Do takes for a span that is open, and for one that has ended.
 // A handler has the caller's writer and panics to it. It runs under a marker if the request has
 // a span.
 func TestHandler(t *testing.T) {

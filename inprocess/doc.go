@@ -49,7 +49,6 @@
 //
 // Nothing about labels is logged until 100 spans have ended and 5 s of CPU time are
 // sampled. The page shows it from the first span on.
-// [SelfCheck] is for programs that put the parts together themselves.
 //
 // # A new provider
 //

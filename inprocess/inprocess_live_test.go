@@ -6,8 +6,6 @@
 package inprocess_test
 
 import (
-	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +71,9 @@ func TestSpansHaveProfiles(t *testing.T) {
 	if s.Name != "checkout" || s.Service != "shop" || !s.LocalRoot || !s.Complete {
 		t.Errorf("span %+v", s)
 	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -118,58 +119,5 @@ func TestProfilesTakeTheResourceOfSpans(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-func TestTracerProviderShutDownFirst(t *testing.T) {
-	livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
-		tp, res := newTracerProvider(t)
-		p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, root := tp.Tracer("test").Start(t.Context(), "last words")
-		work(d)
-		root.End()
-		if err := tp.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		s, ok := spanOf(t, p, root.SpanContext().SpanID().String())
-		if !ok || s.Name != "last words" {
-			t.Fatalf("span lost: %+v", s)
-		}
-		return livetest.Few(s.CPUSamples, 1, "samples")
-	})
-}
-
-func TestExporterBesideTheStore(t *testing.T) {
-	rec := new(exportertest.Recorder)
-	p, err := inprocess.Start(nil, inprocess.WithExporter(rec), inprocess.WithExporter(nil),
-		inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine, exporter.KindHeap), profiler.WithWindow(time.Hour)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Flush(t.Context()); err != nil {
-		t.Error(err)
-	}
-	var kinds []exporter.Kind
-	for _, pushed := range rec.Profiles() {
-		kinds = append(kinds, pushed.Kind())
-	}
-	slices.Sort(kinds)
-	if diff := cmp.Diff([]exporter.Kind{exporter.KindGoroutine, exporter.KindHeap}, kinds); diff != "" {
-		t.Errorf("exported (-want +got):\n%s", diff)
-	}
-	if got := p.Store().Stats().WindowsReceived; got != 2 {
-		t.Errorf("the store has %d windows, want 2", got)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := rec.ForceFlush(t.Context()); !errors.Is(err, exporter.ErrShutdown) {
-		t.Errorf("ForceFlush of the exporter: %v, want ErrShutdown", err)
 	}
 }

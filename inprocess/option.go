@@ -55,8 +55,8 @@ func newConfig(opts []Option) config {
 
 // WithProfilerOptions adds options of package profiler: the length of windows, kinds, rates and
 // budgets. By default CPU, heap and wall time are measured. The kinds mutex and block are empty
-// without profiler.WithMutexFraction and profiler.WithBlockRate. Where two options set the
-// same, the later one counts.
+// until the program calls runtime.SetMutexProfileFraction and runtime.SetBlockProfileRate.
+// Where two options set the same, the later one counts.
 //
 // With profiler.WithResource profiles have that resource: give it the resource of the tracer
 // provider. Without it profiles have the resource of the spans of Start's provider, once the

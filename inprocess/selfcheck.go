@@ -18,30 +18,11 @@ import (
 
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/spanlabels"
-	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
-
-// SelfCheck looks for what separates profiles from their spans: a provider that is not
-// wrapped or not the global one, a kind without its rate, a second profiler. After Start
-// the page and its JSON have the result, and certain mistakes go to otel.Handle, once each.
-// A program that puts profiler, store and viewer together
-// itself sets the result in the function that it gives viewer.WithStatus:
-//
-//	viewer.WithStatus(func() viewer.Status {
-//		return viewer.Status{Running: true, SelfCheck: inprocess.SelfCheck(tp, prof, st)}
-//	})
-//
-// Each of tp, p and s may be nil if the program has none. Only Start detects spans after
-// a shutdown of tp.
-func SelfCheck(tp TracerProvider, p *profiler.Profiler, s *store.Store) viewer.SelfCheck {
-	check, _ := check(facts(tp, p, s))
-	return check
-}
 
 // check returns the viewer's form of the findings, and the headline of its pages.
 func check(f *selfcheck.Facts) (check viewer.SelfCheck, headline string) {
@@ -61,27 +42,15 @@ func check(f *selfcheck.Facts) (check viewer.SelfCheck, headline string) {
 }
 
 // facts collects the facts for the checks.
-func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.Facts {
-	f := &selfcheck.Facts{}
-	off := env.DisabledBy()
-	if p != nil {
-		f.Profiler = p.Status()
-		f.MutexFraction = runtime.SetMutexProfileFraction(-1) // reads it
-		f.BlockEvents, _ = runtime.BlockProfile(nil)
-		f.Goroutines = runtime.NumGoroutine()
-		if !f.Profiler.Disabled {
-			off = "" // the variable was set later
-		}
-	}
-	switch {
-	case off != "":
+func (p *Profiling) facts() *selfcheck.Facts {
+	f := &selfcheck.Facts{Profiler: p.profiler.Status(), Store: p.store.Stats(), Tracers: p.store.Tracers(), Goroutines: runtime.NumGoroutine()}
+	f.MutexFraction = runtime.SetMutexProfileFraction(-1) // reads it
+	f.BlockEvents, _ = runtime.BlockProfile(nil)
+	f.Service, f.HasSpans, f.Profiled = p.store.Services()
+	if off := env.DisabledBy(); f.Profiler.Disabled && off != "" {
 		f.Off = fmt.Sprintf("Profiling is disabled by %s=true in the environment.", off)
-	case f.Profiler.Disabled:
+	} else if f.Profiler.Disabled {
 		f.Off = "Profiling is off: the program uses WithOptIn, and the environment lacks " + env.Enable + "=true."
-	}
-	if s != nil {
-		f.Store, f.Tracers = s.Stats(), s.Tracers()
-		f.Service, f.HasSpans, f.Profiled = s.Services()
 	}
 	labels(f)
 	if f.Store.SpansRunning > 0 {
@@ -92,10 +61,11 @@ func facts(tp TracerProvider, p *profiler.Profiler, s *store.Store) *selfcheck.F
 			}
 		}
 	}
-	if !report.IsNil(tp) {
+	if p.tp != nil {
 		f.Given = true
-		provider(f, tp, otel.GetTracerProvider())
+		provider(f, p.tp, otel.GetTracerProvider())
 	}
+	f.Lost = p.spans.lost(f.Store.SpansEnded, f.Sampled)
 	return f
 }
 
@@ -177,13 +147,6 @@ func (r *recorder) lost(ended int64, sampled uint64) uint64 {
 		return 0
 	}
 	return sampled - r.sampled
-}
-
-// facts adds what only a running Profiling can observe.
-func (p *Profiling) facts() *selfcheck.Facts {
-	f := facts(p.tp, p.profiler, p.store)
-	f.Lost = p.spans.lost(f.Store.SpansEnded, f.Sampled)
-	return f
 }
 
 // checkEvery is the time between two self-checks for the log.

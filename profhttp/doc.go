@@ -31,8 +31,8 @@
 // and block included. Only the texts of debug=1 and debug=2 show two functions of
 // internal/marker in the stacks instead.
 //
-// mutex and block are empty without a rate, see profiler.WithMutexFraction and
-// profiler.WithBlockRate. Invalid parameters are answered with 400.
+// mutex and block are empty until the program calls runtime.SetMutexProfileFraction and
+// runtime.SetBlockProfileRate. Invalid parameters are answered with 400.
 //
 // Shut the Profiler down before the http.Server: that ends the running profiles, and their
 // clients get the samples so far.

@@ -22,7 +22,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/livetest"
-	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -192,19 +191,4 @@ func contended(p *profile.Profile) (n int64) {
 		}
 	}
 	return n
-}
-
-// Without a Profiler there is all that needs none.
-
-// The runtime's own profiles have the label too, after a garbage collection.
-func TestMarkedHeap(t *testing.T) {
-	rate := runtime.MemProfileRate
-	defer func() { runtime.MemProfileRate = rate }()
-	runtime.MemProfileRate = 1
-	base := serve(t, nil)
-	var kept []byte
-	marker.Do(t.Context(), "GET /report", func(context.Context) { kept = make([]byte, 1<<20) })
-	runtime.GC()
-	checkMarked(t, base, "heap", "allocs", "delta_heap")
-	runtime.KeepAlive(kept)
 }

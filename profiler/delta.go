@@ -7,12 +7,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/pprof"
 	"time"
 
 	"github.com/google/pprof/profile"
-	"github.com/grafana/pyroscope-go/godeltaprof"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/marker"
@@ -26,50 +24,11 @@ var _ sampler = (*delta)(nil)
 type delta struct {
 	kind     exporter.Kind
 	profiler interface{ Profile(w io.Writer) error } // one of godeltaprof's
-	on       func() (off func())                     // makes the runtime count; nil if not needed
-	off      func()
 	opened   time.Time
-}
-
-func newHeap() *delta {
-	return &delta{kind: exporter.KindHeap, profiler: godeltaprof.NewHeapProfiler()}
-}
-
-func newMutex(c config) *delta {
-	d := &delta{kind: exporter.KindMutex, profiler: godeltaprof.NewMutexProfiler()}
-	if c.mutexFraction > 0 {
-		d.on = func() func() { return setMutexFraction(c.mutexFraction) }
-	}
-	return d
-}
-
-func newBlock(c config) *delta {
-	d := &delta{kind: exporter.KindBlock, profiler: godeltaprof.NewBlockProfiler()}
-	if c.blockRate > 0 {
-		d.on = func() func() {
-			runtime.SetBlockProfileRate(c.blockRate)
-			return func() { runtime.SetBlockProfileRate(0) } // the rate before cannot be read
-		}
-	}
-	return d
-}
-
-// setMutexFraction returns a function that restores the fraction, unless it was changed
-// meanwhile.
-func setMutexFraction(n int) (off func()) {
-	before := runtime.SetMutexProfileFraction(n)
-	return func() {
-		if runtime.SetMutexProfileFraction(-1) == n {
-			runtime.SetMutexProfileFraction(before)
-		}
-	}
 }
 
 // start takes a profile and discards it: it has the counts so far.
 func (d *delta) start() error {
-	if d.on != nil {
-		d.off = d.on()
-	}
 	d.opened = time.Now()
 	if err := d.profiler.Profile(io.Discard); err != nil {
 		return fmt.Errorf("%s profile: the first window has all counts so far: %w", d.kind, err)
@@ -100,13 +59,7 @@ func marked(w exporter.Window, pprof []byte) (*exporter.Profile, error) {
 	return exporter.NewParsedProfile(w, p), nil
 }
 
-func (d *delta) stop() (*exporter.Profile, error) {
-	w, err := d.rotate()
-	if d.off != nil {
-		d.off()
-	}
-	return w, err
-}
+func (d *delta) stop() (*exporter.Profile, error) { return d.rotate() }
 
 var _ sampler = goroutines{}
 

@@ -27,7 +27,8 @@
 //   - [exporter.KindGoroutine]: the goroutines at the end of the window, by stack and labels. It
 //     costs about 7 us per goroutine.
 //   - [exporter.KindMutex] and [exporter.KindBlock]: contention in the window. The runtime
-//     counts nothing without a rate: of the program, [WithMutexFraction] or [WithBlockRate].
+//     counts nothing until the program calls [runtime.SetMutexProfileFraction] or
+//     [runtime.SetBlockProfileRate].
 //   - [exporter.KindWall]: where the goroutines of spans spent their time, on CPU or waiting for
 //     a channel, a lock, the network or the disk.
 //

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -33,87 +31,6 @@ func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// For a minute the destination blocks: the windows wait while there is room, the others are
-// counted as lost, and one error is reported.
-func TestExporterThatBlocks(t *testing.T) {
-	count := reports(t, "queue is full")
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		rec := new(exportertest.Recorder)
-		p := running(t, before{rec, func() error { <-release; return nil }})
-		const ends = 60
-		<-time.After(ends*time.Second + time.Second/2)
-		got := p.Status()
-		if got.Lanes[0].Waiting != 49 || lost(got.Lanes[0])+uint64(got.Lanes[0].Waiting) != ends*uint64(len(inBubble)) {
-			t.Errorf("Status() = %+v, want 49 windows waiting and the others of %d dropped", got, ends*len(inBubble))
-		}
-		synctest.Wait()
-		if n := count(); n != 1 {
-			t.Errorf("%d reports that the queue is full, want 1", n)
-		}
-
-		close(release)
-		synctest.Wait() // or there would be no room for the open ones
-		want := fmt.Sprintf("profiler: profiler_test.before: %d full", got.Lanes[0].Lost["full"])
-		if err := p.Shutdown(t.Context()); err == nil || err.Error() != want {
-			t.Errorf("Shutdown: %v, want %s", err, want)
-		}
-		all := rec.Profiles()
-		if len(all) != 49+len(inBubble) {
-			t.Fatalf("%d windows exported, want those that waited and the open ones", len(all))
-		}
-		// The exporter held the first, the others are the newest.
-		for _, w := range all[1:] {
-			if age := time.Since(w.End()); age > 11*time.Second {
-				t.Errorf("a window of %s is %v old", w.Kind(), age)
-			}
-		}
-		if got := p.Status(); got.Lanes[0].Waiting != 0 || got.Lanes[0].Exported != uint64(len(all)) {
-			t.Errorf("Status() = %+v, want %d windows exported", got, len(all))
-		}
-	})
-}
-
-func TestExporterThatFails(t *testing.T) {
-	testFailure(t, func() error { return errRefused }, errRefused.Error())
-}
-
-func TestExporterThatPanics(t *testing.T) {
-	testFailure(t, func() error { panic("no more room") }, "panic: no more room")
-}
-
-// testFailure makes an exporter fail in two of three rotations: sampling continues, each
-// failure is counted and reported, and later profiles arrive.
-func testFailure(t *testing.T, failure func() error, report string) {
-	t.Helper()
-	var log errorLog
-	reporttest.Handle(t, log.Handle)
-	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		rec := new(exportertest.Recorder)
-		p := running(t, before{rec, func() error {
-			if time.Since(begin) < 2500*time.Millisecond {
-				return failure()
-			}
-			return nil
-		}})
-		<-time.After(3500 * time.Millisecond)
-		kinds := uint64(len(inBubble))
-		if got := p.Status(); got.Lanes[0].Lost["failed"] != 2*kinds || got.Lanes[0].Exported != kinds || got.Lanes[0].Lost["full"] != 0 {
-			t.Errorf("Status() = %+v, want %d export errors and %d windows", got, 2*kinds, kinds)
-		}
-		want := fmt.Sprintf("profiler: profiler_test.before: %d failed: %s", 2*kinds, report)
-		if err := p.Shutdown(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("Shutdown: %v, want %s", err, want)
-		}
-		// The first at once, and the newest for the others at the end.
-		rest := fmt.Sprintf("(and %d more like it since ", 2*kinds-2)
-		if errs := log.errs; len(errs) != 2 || strings.Contains(errs[0].Error(), "more like it") || !strings.Contains(errs[1].Error(), rest) {
-			t.Errorf("reported %v, want %q alone and then with %q", errs, report, rest)
-		}
-	})
 }
 
 // Shutdown returns when its context ends, with the number of windows that are left. A second
@@ -224,17 +141,4 @@ func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
-}
-
-// before is a Recorder with an action before each Export.
-type before struct {
-	*exportertest.Recorder
-	act func() error
-}
-
-func (b before) Export(ctx context.Context, p *exporter.Profile) error {
-	if err := b.act(); err != nil {
-		return err
-	}
-	return b.Recorder.Export(ctx, p)
 }

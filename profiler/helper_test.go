@@ -5,14 +5,11 @@ package profiler_test
 
 import (
 	"context"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -66,12 +63,4 @@ func shutdown(t *testing.T, p *profiler.Profiler) {
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// reports returns how often an error with text was reported.
-func reports(t *testing.T, text string) (times func() int64) {
-	t.Helper()
-	var n atomic.Int64
-	reporttest.Handle(t, func(err error) { n.Add(int64(strings.Count(err.Error(), text))) })
-	return n.Load
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/grafana/pyroscope-go/godeltaprof"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
@@ -51,11 +53,11 @@ func (p *Profiler) newStreams() (streams []*stream) {
 		s := &stream{kind: k, apart: second}
 		switch k {
 		case exporter.KindHeap:
-			s.sampler = newHeap()
+			s.sampler = &delta{kind: k, profiler: godeltaprof.NewHeapProfiler()}
 		case exporter.KindMutex:
-			s.sampler = newMutex(p.config)
+			s.sampler = &delta{kind: k, profiler: godeltaprof.NewMutexProfiler()}
 		case exporter.KindBlock:
-			s.sampler = newBlock(p.config)
+			s.sampler = &delta{kind: k, profiler: godeltaprof.NewBlockProfiler()}
 		case exporter.KindGoroutine:
 			s.sampler = goroutines{}
 		case exporter.KindWall:

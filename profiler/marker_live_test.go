@@ -33,9 +33,12 @@ func TestMarkers(t *testing.T) {
 	rate := runtime.MemProfileRate
 	defer func() { runtime.MemProfileRate = rate }()
 	runtime.MemProfileRate = 64 << 10
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
 	rec := new(exportertest.Recorder)
 	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindHeap, exporter.KindMutex, exporter.KindBlock),
-		profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1), profiler.WithBlockRate(1))
+		profiler.WithWindow(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

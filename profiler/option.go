@@ -4,7 +4,6 @@
 package profiler
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -48,12 +47,11 @@ type config struct {
 	resourceNow func() *resource.Resource
 	kinds       []exporter.Kind
 
-	wallBudget               float64
-	mutexFraction, blockRate int           // 0: as the program has set them
-	patience                 time.Duration // of cpu
-	public                   error         // why runtime/pprof reads the CPU samples; nil if it does not
-	phase                    func(window time.Duration) time.Duration
-	optIn                    bool
+	wallBudget float64
+	patience   time.Duration // of cpu
+	public     error         // why runtime/pprof reads the CPU samples; nil if it does not
+	phase      func(window time.Duration) time.Duration
+	optIn      bool
 }
 
 // WithWindow sets the length of a window, and so the delay of a profile unless Flush is
@@ -85,8 +83,8 @@ func WithResourceFunc(f func() *resource.Resource) Option {
 }
 
 // WithKinds sets what is measured. The default is CPU and heap. The kinds mutex and block
-// are empty unless WithMutexFraction and WithBlockRate, or the program, set a rate. New
-// refuses unknown kinds, and an empty list.
+// are empty unless the program calls runtime.SetMutexProfileFraction and
+// runtime.SetBlockProfileRate. New refuses unknown kinds, and an empty list.
 func WithKinds(kinds ...exporter.Kind) Option {
 	kinds = slices.Clone(kinds)
 	return optionFunc(func(c *config) { c.kinds = kinds })
@@ -100,23 +98,6 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // otel.Handle once. New refuses a share of 0 or less, or above 1.
 func WithWallBudget(share float64) Option {
 	return optionFunc(func(c *config) { c.wallBudget = share })
-}
-
-// WithMutexFraction makes the runtime count one in n contended mutexes while KindMutex is
-// measured, see runtime.SetMutexProfileFraction. Shutdown restores the fraction. Without the
-// option the program's fraction applies, by default 0, and then the profiles are empty. New
-// refuses less than 1.
-func WithMutexFraction(n int) Option {
-	return optionFunc(func(c *config) { c.mutexFraction = cmp.Or(n, -1) })
-}
-
-// WithBlockRate sets the rate of runtime.SetBlockProfileRate while KindBlock is measured: the
-// runtime counts, on average, one blocking event per nanoseconds spent blocked. Afterwards the
-// rate is 0, the runtime's default, because the earlier rate cannot be read. Without the
-// option it stays as the program has set it: by default 0, and then the profiles are empty.
-// New refuses less than 1.
-func WithBlockRate(nanoseconds int) Option {
-	return optionFunc(func(c *config) { c.blockRate = cmp.Or(nanoseconds, -1) })
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -140,10 +121,6 @@ func newConfig(opts []Option) (config, error) {
 		return config{}, fmt.Errorf("profiler: window of %v is too short: use at least %v", c.window, minWindow)
 	case c.resource == nil:
 		return config{}, errors.New("profiler: resource is nil: leave WithResource out for resource.Default()")
-	case c.mutexFraction < 0:
-		return config{}, errors.New("profiler: mutex fraction is less than 1: use n to count one in n, or leave WithMutexFraction out")
-	case c.blockRate < 0:
-		return config{}, errors.New("profiler: block rate is less than 1: use nanoseconds, or leave WithBlockRate out")
 	case len(c.kinds) == 0:
 		return config{}, fmt.Errorf("profiler: no kind to measure: name some of %q or leave WithKinds out", known)
 	case !(c.wallBudget > 0 && c.wallBudget <= 1): // NaN too

@@ -35,8 +35,6 @@ func TestNewRefuses(t *testing.T) {
 		{"wall budget of nothing", profiler.WithWallBudget(0), "share of one core"},
 		{"wall budget of more than a core", profiler.WithWallBudget(1.01), "share of one core"},
 		{"wall budget that is no number", profiler.WithWallBudget(math.NaN()), "share of one core"},
-		{"mutex fraction of nothing", profiler.WithMutexFraction(0), "leave WithMutexFraction out"},
-		{"block rate of nothing", profiler.WithBlockRate(0), "leave WithBlockRate out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := profiler.New(new(exportertest.Recorder), test.opt); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -165,5 +163,3 @@ type hanging chan struct{}
 func (h hanging) Export(context.Context, *exporter.Profile) error { <-h; return nil }
 func (hanging) ForceFlush(context.Context) error                  { return nil }
 func (hanging) Shutdown(context.Context) error                    { return nil }
-
-var errRefused = errors.New("refused")

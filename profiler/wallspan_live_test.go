@@ -79,3 +79,6 @@ func idOf(span trace.Span) string { return span.SpanContext().SpanID().String() 
 
 //go:noinline
 func outlive(stop <-chan struct{}) { <-stop }
+
+//go:noinline
+func waiting(d time.Duration) { <-time.After(d) }

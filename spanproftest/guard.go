@@ -156,8 +156,9 @@ func grown(tb testing.TB, want, got *record) map[cost]string {
 func measure(ctx context.Context, run func(context.Context, trace.TracerProvider)) (r *record, err error) {
 	spans, sums := &counter{ended: map[string]float64{}}, make(summer)
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 	p, err := profiler.New(sums, profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindMutex),
-		profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1))
+		profiler.WithWindow(time.Hour))
 	if err != nil {
 		return nil, err
 	}

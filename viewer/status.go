@@ -25,7 +25,7 @@ type Status struct {
 	Message string
 	// Counters are shown unchanged, in this order.
 	Counters []Counter
-	// SelfCheck is the result of inprocess.SelfCheck. The viewer shows none if it is zero.
+	// SelfCheck is the result of package inprocess. The viewer shows none if it is zero.
 	SelfCheck SelfCheck
 }
 

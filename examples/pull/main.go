@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -38,9 +39,10 @@ func main() {
 	// service.name is what config.alloy calls service_name.
 	res := resource.NewSchemaless(semconv.ServiceName("shop"))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(res)))
+	runtime.SetMutexProfileFraction(10)
+	runtime.SetBlockProfileRate(10_000)
 	p := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res),
-		profiler.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock),
-		profiler.WithMutexFraction(10), profiler.WithBlockRate(10_000))))
+		profiler.WithKinds(exporter.KindCPU, exporter.KindWall, exporter.KindMutex, exporter.KindBlock))))
 	mux := http.NewServeMux()
 	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 	mux.Handle("/debug/spanprof/", p.Handler())

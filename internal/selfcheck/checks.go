@@ -84,10 +84,10 @@ func Run(f *Facts) (findings []Finding, number int) {
 		"Use a Go release that spanprof is tested with, without the tag spanprof_public.")
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
-		"Use inprocess.WithProfilerOptions(profiler.WithMutexFraction(100)), or call runtime.SetMutexProfileFraction.")
+		"Call runtime.SetMutexProfileFraction(100).")
 	check("block-without-rate", Wrong, never, p.Windows >= 6 && measures(exporter.KindBlock) && f.BlockEvents == 0,
 		fmt.Sprintf("Block profiles are empty: the runtime has counted 0 blocking events in %s. Probably no block rate is set.", count(p.Windows, "window")),
-		"Use inprocess.WithProfilerOptions(profiler.WithBlockRate(1e6)), one event per millisecond of blocking, or call runtime.SetBlockProfileRate.")
+		"Call runtime.SetBlockProfileRate(1e6): one event per millisecond of blocking.")
 	check("wall-over-budget", Wrong, p.Wall.Rounds == 0, measures(exporter.KindWall) && rounds >= 20 && p.Wall.RoundsSkipped >= rounds*9/10,
 		fmt.Sprintf("%d of %d rounds of wall time were skipped: %s cost more than the budget.", p.Wall.RoundsSkipped, rounds, count(f.Goroutines, "goroutine")),
 		"Raise the budget by profiler.WithWallBudget, or leave the kind wall out of WithKinds.")

@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/conformance"
+	"github.com/spanprof/spanprof/internal/conformtest"
 )
 
 // column is a wrapper of the table, by scope.
@@ -48,12 +48,12 @@ func main() {
 		names, rule = names+" "+c.name+" |", rule+"---|"
 	}
 	fmt.Printf("| |%s\n|---|%s\n", names, rule)
-	for _, row := range conformance.Rows {
+	for _, row := range conformtest.Rows {
 		cells := make([]string, len(columns))
 		for i, c := range columns {
 			var wrong []string
 			for _, all := range []bool{false, true} {
-				w := conformance.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
+				w := conformtest.Wrapper{AllSpans: all, Wrap: func(tp trace.TracerProvider) trace.TracerProvider { return c.wrap(tp, all) }}
 				err := w.Run(row)
 				if err == nil {
 					continue
@@ -70,12 +70,12 @@ func main() {
 		}
 		fmt.Printf("| %s | %s |\n", row.Name, strings.Join(cells, " | "))
 	}
-	fmt.Printf("\nRows that hold, of %d:", len(conformance.Rows))
+	fmt.Printf("\nRows that hold, of %d:", len(conformtest.Rows))
 	for i, c := range columns {
 		fmt.Printf(" %s %d;", c.name, right[i])
 	}
 	fmt.Println()
-	if right[0] < len(conformance.Rows) {
+	if right[0] < len(conformtest.Rows) {
 		os.Exit(1)
 	}
 }

@@ -41,7 +41,9 @@ func printWindows(w *tabwriter.Writer) error {
 
 func printWindow(w *tabwriter.Writer, k exporter.Kind, goroutines int) error {
 	rec := new(newest)
-	p, err := profiler.New(rec, profiler.WithKinds(k), profiler.WithWindow(time.Hour), profiler.WithMutexFraction(1), profiler.WithBlockRate(1))
+	runtime.SetMutexProfileFraction(1)
+	runtime.SetBlockProfileRate(1)
+	p, err := profiler.New(rec, profiler.WithKinds(k), profiler.WithWindow(time.Hour))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package conformance
+package conformtest
 
 import (
 	"bytes"
@@ -105,7 +105,7 @@ func GoroutineLabels() Labels {
 	for _, sample := range p.Sample {
 		for _, location := range sample.Location {
 			for _, line := range location.Line {
-				if line.Function.Name == "github.com/spanprof/spanprof/internal/conformance.GoroutineLabels" {
+				if line.Function.Name == "github.com/spanprof/spanprof/internal/conformtest.GoroutineLabels" {
 					found := Labels{}
 					for key, values := range sample.Label {
 						found[key] = values[0]

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package conformance
+package conformtest
 
 import (
 	"context"
@@ -102,17 +102,6 @@ func rootEndsFirst(c *Case) {
 	c.bare("after all")
 }
 
-func deadParent(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	ctx, child := s.tracer.Start(ctx, "child")
-	_, grandchild := s.tracer.Start(ctx, "grandchild")
-	root.End()
-	child.End()
-	grandchild.End()
-	c.bare("after all")
-}
-
 func overlappingRoots(c *Case) {
 	s := c.newSDK()
 	_, first := s.tracer.Start(context.Background(), "first")
@@ -153,29 +142,4 @@ func fireAndForget(c *Case) {
 	<-done
 	consumer.End()
 	c.bare("after all")
-}
-
-func lastDescendant(c *Case) {
-	s := c.newSDK()
-	ctx, request := s.tracer.Start(context.Background(), "request")
-	_, child := s.tracer.Start(ctx, "child")
-	_, other := s.tracer.Start(context.Background(), "other")
-	child.End()
-	if c.CannotRead {
-		c.carries("in other", request, "request")
-	} else {
-		c.carries("in other", other, "other")
-	}
-	other.End()
-	request.End()
-	c.bare("after all")
-}
-
-func childEndsElsewhere(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	_, async := s.tracer.Start(ctx, "async")
-	elsewhere(func() { async.End() })
-	root.End()
-	c.bare("after root")
 }

@@ -1,7 +1,10 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package conformance
+// Package conformtest is the table of what a wrapper that labels goroutines by
+// span must keep unchanged and get right. The root package runs it against
+// itself, and internal/integration against other wrappers too.
+package conformtest
 
 // Row is one thing that has to hold.
 type Row struct {
@@ -23,11 +26,8 @@ var Rows = []Row{
 	{"End on another goroutine leaves that goroutine's labels alone", endElsewhere},
 	{"a parent that ends before its child leaves the labels to it", parentEndsFirst},
 	{"a local root that ends before its child takes the labels off for good", rootEndsFirst},
-	{"an ended parent's labels do not come back", deadParent},
 	{"overlapping roots do not wipe or revive each other's labels", overlappingRoots},
 	{"work that outlives its local root keeps its labels", fireAndForget},
-	{"a local root's labels go when its last descendant has ended", lastDescendant},
-	{"a child that ended elsewhere leaves nothing after its parent's End", childEndsElsewhere},
 	{"a worker is labelled during a child span and left as found", worker},
 	{"a child goroutine's span is labelled and leaves what it found", inheritedGoroutine},
 	{"WithNewRoot gets ids of its own", newRoot},
@@ -52,13 +52,4 @@ var Rows = []Row{
 	{"processors and samplers see the SDK's own parent span", innerParent},
 	{"Shutdown, ForceFlush, processors and Unwrap are reachable", providerMethods},
 	{"concurrent use", concurrent},
-
-	// Of these, profiles decide: At is asked which labels held.
-	{"a child on another goroutine counts until its End, after its root's too", outlivingChild},
-	{"Do and Go count for their span after its End, until they return", doAfterEnd},
-	{"a worker counts for no span between jobs, though spans were forgotten", workerBetweenJobs},
-	{"a goroutine started within pprof.Do keeps its copy until it is replaced", keptCopy},
-	{"SetName leaves the old name to other goroutines until their next Start or End", renameElsewhere},
-	{"labels set by the program from the span's context lose the span's values at End", derivedLabels},
-	{"goroutines that each start the next keep to their own spans", goroutineChain},
 }
