@@ -134,16 +134,27 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 		sample := b.Add(e.stack, b.Labels(make(map[string][]string, len(e.labels)), e.labels))
 		sample.Value[0], sample.Value[1] = e.count, int64(e.time)
 	}
-	built.Sample = slices.DeleteFunc(built.Sample, ofConnection)
+	built.Sample = slices.DeleteFunc(built.Sample, ofHelper)
 	return built
 }
 
-// ofConnection reports whether a sample is of net/http's wait for the next request. The goroutine
-// starts when a handler has read its request's body, and inherits the labels of the span.
-func ofConnection(s *profile.Sample) bool {
+// helpers are goroutines of the standard library that wait for a connection or a transaction. They
+// start within a span and inherit its labels: the first when a handler has read its request's body.
+var helpers = map[string]bool{
+	"net/http.(*connReader).backgroundRead": true,
+	"net/http.(*persistConn).readLoop":      true,
+	"net/http.(*persistConn).writeLoop":     true,
+	"net/http.(*http2ClientConn).readLoop":  true,
+	"database/sql.(*DB).connectionOpener":   true,
+	"database/sql.(*Rows).awaitDone":        true,
+	"database/sql.(*Tx).awaitDone":          true,
+}
+
+// ofHelper reports whether a sample is of one of the helpers.
+func ofHelper(s *profile.Sample) bool {
 	if len(s.Location) == 0 {
 		return false
 	}
 	lines := s.Location[len(s.Location)-1].Line
-	return len(lines) > 0 && lines[len(lines)-1].Function.Name == "net/http.(*connReader).backgroundRead"
+	return len(lines) > 0 && helpers[lines[len(lines)-1].Function.Name]
 }

@@ -63,8 +63,8 @@ func TestTimeIsShared(t *testing.T) {
 	}
 }
 
-// The wait of net/http for the next request on a connection is no wait of the span.
-func TestConnection(t *testing.T) {
+// A wait for the next request on a connection is no wait of the span.
+func TestHelpers(t *testing.T) {
 	tab := newTable()
 	for _, stack := range [][]uintptr{{1}, {1, 2}, {1, 3}, {1, 3, 2}, nil} {
 		tab.add(stack, []label{{Key: "span_id", Value: "a"}}, 1)
