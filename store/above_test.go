@@ -57,7 +57,7 @@ func TestAbove(t *testing.T) {
 // Sums by label are what their matchers select.
 func TestSumsByLabel(t *testing.T) {
 	s := newStore(t)
-	fillStore(t, s)
+	fillWindows(t, s)
 	cpu := store.Query{Kind: exporter.KindCPU, SampleType: "cpu", Labels: []string{"service_name", "span_name"}}
 	all, err := s.Samples(cpu)
 	if err != nil {

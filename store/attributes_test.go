@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -172,55 +171,6 @@ func TestAttributeMatchers(t *testing.T) {
 	}
 }
 
-// The spans with a value have the samples that its matcher selects.
-func TestAttributeSums(t *testing.T) {
-	s := newStore(t)
-	fillQueries(t, s)
-	for value, ofChild := range map[string]bool{"a": false, "b": true, "Ab": true} {
-		var cpu time.Duration
-		n := 0
-		for _, span := range s.Spans(store.SpanQuery{}) {
-			i := slices.IndexFunc(span.Attributes, func(a store.Attribute) bool { return a.Key == "db.statement" && a.Value == value })
-			if i < 0 {
-				continue
-			}
-			n++
-			cpu += span.CPU
-			if got := span.Attributes[i].Child != ""; got != ofChild {
-				t.Errorf("%s: of a child %t, want %t", value, got, ofChild)
-			}
-		}
-		if sel := selectCPU(t, s, matcher(t, "span.db.statement", store.MatchEqual, value)); n != 3 || int64(cpu) != sel.Total {
-			t.Errorf("%s: %d spans with %v, selected %d", value, n, cpu, sel.Total)
-		}
-	}
-}
-
-// A span keeps the attributes of the options.
-func TestKeptAttributes(t *testing.T) {
-	for name, test := range map[string]struct {
-		options []store.Option
-		want    string
-	}{
-		"usual": {nil, "[{http.route /cart }]"},
-		"more":  {[]store.Option{store.WithSpanAttributes("tenant")}, "[{http.route /cart } {tenant a }]"},
-		"none":  {[]store.Option{store.WithSpanAttributes("tenant"), store.WithoutSpanAttributes()}, "[]"},
-	} {
-		s := newStore(t, test.options...)
-		_, span := newTracerProvider(s).Tracer("").Start(t.Context(), "GET /", trace.WithAttributes(attribute.String("http.route", "/cart"), attribute.String("tenant", "a")))
-		span.End()
-		v, err := s.View(t.Context(), time.Time{}, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer v.Close()
-		list, err := v.Spans(store.SpanQuery{})
-		if err != nil || len(list.Spans) != 1 || fmt.Sprint(list.Spans[0].Attributes) != test.want {
-			t.Errorf("%s: %v, error %v, want %s", name, list.Spans, err, test.want)
-		}
-	}
-}
-
 // inAllSpans makes a request in all-spans scope: a root, two children and a grandchild,
 // each with CPU time of its own. It returns their ids.
 func inAllSpans(t *testing.T, tracer trace.Tracer, route string, length float64) (ids []string, samples []sample) {
@@ -299,12 +249,7 @@ func TestRequests(t *testing.T) {
 	if got, want := selectCPU(t, s, matcher(t, "span.db.query.text", store.MatchEqual, "of r1")).Total, int64(tick); got != want {
 		t.Errorf("query: %d, want %d", got, want)
 	}
-	v, err := s.View(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	if _, err := v.Spans(store.SpanQuery{Limit: -1}); err == nil {
+	if _, err := openView(t, s).Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")
 	}
 }

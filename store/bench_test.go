@@ -131,7 +131,7 @@ func BenchmarkSelectSpan(b *testing.B) {
 		export(b, s, inWindow(n, exporter.KindCPU, p))
 	}
 	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "span_id", store.MatchEqual, "00000000000000aa")}}
-	view := open(b, s)
+	view := openView(b, s)
 	b.ReportAllocs()
 	for b.Loop() {
 		if sel, err := view.Samples(q); err != nil || sel.Samples != 10000 {
@@ -146,7 +146,7 @@ func BenchmarkSpans(b *testing.B) {
 	for i := range 50000 {
 		p.OnEnd(localRootSpan(trace.SpanID{1, byte(i >> 8), byte(i)}))
 	}
-	view := open(b, s)
+	view := openView(b, s)
 	for _, order := range []store.Order{store.Newest, store.MostCPU} {
 		b.Run(fmt.Sprint(order), func(b *testing.B) {
 			b.ReportAllocs()
@@ -168,7 +168,7 @@ func BenchmarkTrace(b *testing.B) {
 		_, last = tracer.Start(b.Context(), "GET /")
 		last.End()
 	}
-	view := open(b, s)
+	view := openView(b, s)
 	q := store.SpanQuery{TraceID: last.SpanContext().TraceID().String(), Running: true}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -179,17 +179,6 @@ func BenchmarkTrace(b *testing.B) {
 	records := float64(s.Stats().Spans)
 	b.ReportMetric(records, "records")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
-}
-
-// open returns a view that is closed at the end of the benchmark.
-func open(b *testing.B, s *store.Store) store.View {
-	b.Helper()
-	view, err := s.View(b.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(view.Close)
-	return view
 }
 
 // BenchmarkFull queries a full store of the recorded service.
@@ -204,7 +193,7 @@ func BenchmarkFull(b *testing.B) {
 		_, span := tracer.Start(b.Context(), fmt.Sprintf("GET /%d", i%60))
 		span.End()
 	}
-	view := open(b, s)
+	view := openView(b, s)
 	var many []store.Matcher
 	for i := range 32 {
 		many = append(many, matcher(b, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
@@ -212,7 +201,6 @@ func BenchmarkFull(b *testing.B) {
 	cpu := store.Query{Kind: exporter.KindCPU, Stacks: true}
 	line := store.Query{Kind: exporter.KindCPU, Labels: []string{"span_name", "service_name"}, Steps: true}
 	byMany := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: many}
-	// A view tries an expression once: each of these queries has a view of its own.
 	byID := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
 	byTrace := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "trace_id", store.MatchEqual, "00000000000000000000000000000001")}}
 	for name, ask := range map[string]func() error{
@@ -222,26 +210,13 @@ func BenchmarkFull(b *testing.B) {
 		},
 		"Select":             func() error { _, err := view.Samples(cpu); return err },
 		"Select/32 matchers": func() error { _, err := view.Samples(byMany); return err },
-		"Select/by id": func() error {
-			view, err := s.View(b.Context(), time.Time{}, time.Time{})
-			if err != nil {
-				return err
-			}
-			defer view.Close()
-			_, err = view.Samples(byID)
-			return err
-		},
-		"Select/by trace": func() error { _, err := view.Samples(byTrace); return err },
-		"Timeline":        func() error { _, err := view.Samples(line); return err },
+		"Select/by id":       func() error { _, err := view.Samples(byID); return err },
+		"Select/by trace":    func() error { _, err := view.Samples(byTrace); return err },
+		"Timeline":           func() error { _, err := view.Samples(line); return err },
 		"Timeline/by id": func() error {
-			view, err := s.View(b.Context(), time.Time{}, time.Time{})
-			if err != nil {
-				return err
-			}
-			defer view.Close()
 			of := line
 			of.Matchers = byID.Matchers
-			_, err = view.Samples(of)
+			_, err := view.Samples(of)
 			return err
 		},
 		"Spans/newest":   func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },

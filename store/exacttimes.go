@@ -43,31 +43,12 @@ func (s *Store) AddExactTimes(id string, times json.RawMessage) error {
 	if _, ok := s.room.Lookup(key); !ok || key == 0 {
 		return ErrNoRecord
 	}
-	var packed bytes.Buffer
-	w := packers.Get().(*flate.Writer)
-	w.Reset(&packed)
-	_, err := w.Write(times)
-	err = errors.Join(err, w.Close())
-	w.Reset(io.Discard) // it would keep packed
-	packers.Put(w)
-	if err != nil {
-		return fmt.Errorf("store: exact times: %w", err)
-	}
-	if !s.exact.add(key, slices.Clone(packed.Bytes())) {
+	if !s.exact.add(key, times) {
 		return ErrNoRecord
 	}
 	s.room.Changed()
 	return nil
 }
-
-// packers are for reuse: each takes several hundred kilobytes.
-var packers = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
-	if err != nil {
-		panic(err) // of a level that does not exist
-	}
-	return w
-}}
 
 // exactTimes are the compressed times of spans by id.
 type exactTimes struct {
@@ -77,17 +58,21 @@ type exactTimes struct {
 	times map[ident.Key][]byte // replaced, because views have it
 	order []ident.Key          // the oldest first
 	bytes int64
+	// packer is reused: it takes several hundred kilobytes.
+	packer *flate.Writer
 }
 
 // exactSize is about what an entry takes beside its text.
 const exactSize = 64
 
-func (x *exactTimes) add(id ident.Key, packed []byte) bool {
+// add returns false for times that have no room.
+func (x *exactTimes) add(id ident.Key, times []byte) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	packed := x.pack(times)
 	if int64(len(packed))+exactSize > x.max {
 		return false
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if x.times = maps.Clone(x.times); x.times == nil {
 		x.times = make(map[ident.Key][]byte)
 	}
@@ -98,6 +83,18 @@ func (x *exactTimes) add(id ident.Key, packed []byte) bool {
 		x.remove(x.order[0])
 	}
 	return true
+}
+
+func (x *exactTimes) pack(times []byte) []byte {
+	if x.packer == nil {
+		x.packer, _ = flate.NewWriter(nil, flate.BestSpeed) // a level that exists
+	}
+	var packed bytes.Buffer
+	x.packer.Reset(&packed)
+	_, _ = x.packer.Write(times) // a Buffer takes all
+	_ = x.packer.Close()
+	x.packer.Reset(io.Discard) // it would keep packed
+	return slices.Clone(packed.Bytes())
 }
 
 func (x *exactTimes) remove(id ident.Key) {

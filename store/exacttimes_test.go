@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -28,16 +27,6 @@ func exactTimes(t *testing.T, v store.View, id string) (times string, has bool) 
 		return string(span.ExactTimes), span.HasExactTimes
 	}
 	return "", false
-}
-
-func openView(t *testing.T, s *store.Store) store.View {
-	t.Helper()
-	v, err := s.View(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(v.Close)
-	return v
 }
 
 // A view shows the exact times that there were when it was opened.
@@ -70,16 +59,6 @@ func TestExactTimes(t *testing.T) {
 		if err := s.AddExactTimes(id, json.RawMessage(times)); err == nil || errors.Is(err, store.ErrNoRecord) {
 			t.Errorf("%d bytes: error %v, want one about them", len(times), err)
 		}
-	}
-}
-
-// Spans that sampling leaves out have no place for exact times.
-func TestExactTimesOfSpansNotKept(t *testing.T) {
-	s := newStore(t, store.WithSampling(0))
-	_, span := newTracerProvider(s).Tracer("test").Start(t.Context(), "GET /", at(0))
-	span.End(at(0.1))
-	if err := s.AddExactTimes(idOf(span), json.RawMessage("{}")); !errors.Is(err, store.ErrNoRecord) {
-		t.Errorf("error %v, want ErrNoRecord", err)
 	}
 }
 

@@ -5,7 +5,6 @@ package store_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -54,12 +53,7 @@ func TestGenerationOfDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := func() (uint64, store.Stats) {
-		v, err := s.View(t.Context(), time.Time{}, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer v.Close()
-		info := v.Info()
+		info := openView(t, s).Info()
 		return info.Generation, info.Stats
 	}
 	endSpan(s, "GET /", 0.1, 0.2, nil)

@@ -115,6 +115,17 @@ func newStore(tb testing.TB, opts ...store.Option) *store.Store {
 	return s
 }
 
+// openView returns a view that is closed at the end of the test.
+func openView(tb testing.TB, s *store.Store) store.View {
+	tb.Helper()
+	v, err := s.View(context.Background(), time.Time{}, time.Time{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(v.Close)
+	return v
+}
+
 func newTracerProvider(s *store.Store) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(checkout))
 }

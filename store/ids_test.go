@@ -25,7 +25,7 @@ func TestLists(t *testing.T) {
 			sample{"main;a", 1, labels("profile_id", x, "span_id", x, "trace_id", strings.Repeat("1", 32), "span_name", "GET /")},
 			sample{"main;b", 2, labels("span_id", y, "trace_id", strings.Repeat("2", 32), "span_name", "GET /")},
 			sample{"main;c", 4, labels("profile_id", z, "span_name", "PUT /")},
-			sample{"main;d", 8, labels("profile_id", "job", "span_id", x)},
+			sample{"main;d", 8, labels("profile_id", "job.1", "span_id", x)},
 			sample{"main;e", 16, labels("profile_id", x, "span_id", y)},
 			sample{"main;f", 32, labels("profile_id", "00000000000000AA", "trace_id", "t")},
 			sample{"main;g", 64, nil},
@@ -33,7 +33,7 @@ func TestLists(t *testing.T) {
 	}
 	name := matcher(t, "span_name", store.MatchEqual, "GET /")
 	for _, label := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID} {
-		for _, list := range [][]string{{x}, {x, y}, {z, "job", x, "none"}, {"00000000000000AA"}, {"", x}, {strings.Repeat("2", 32), "t"}, {""}, {"none"}} {
+		for _, list := range [][]string{{x}, {x, y}, {z, `job\.1`, x, "none"}, {"00000000000000AA"}, {"", x}, {strings.Repeat("2", 32), "t"}, {""}, {"none"}} {
 			// An expression is about one of the labels, so without the list: a
 			// group around it makes it none.
 			written := strings.Join(list, "|")

@@ -37,21 +37,6 @@ func fillWindows(t *testing.T, s *store.Store) {
 	}
 }
 
-// Equal queries have equal answers, down to the order of stacks.
-func TestSelectionOrder(t *testing.T) {
-	s := newStore(t)
-	fillWindows(t, s)
-	first, again := selectCPU(t, s), selectCPU(t, s)
-	if len(first.Stacks) < 100 {
-		t.Fatalf("%d stacks", len(first.Stacks))
-	}
-	for i, sv := range first.Stacks {
-		if other := again.Stacks[i]; sv.Value != other.Value || len(sv.Stack) != len(other.Stack) || len(sv.Stack) > 0 && sv.Stack[0].Address != other.Stack[0].Address {
-			t.Fatalf("the stack at %d is another one", i)
-		}
-	}
-}
-
 func TestSpanNames(t *testing.T) {
 	s := newStore(t)
 	fillWindows(t, s)

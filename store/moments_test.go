@@ -50,18 +50,6 @@ func TestTimesOutOfRange(t *testing.T) {
 	}
 }
 
-// An exemplar has no wall time of its own: it is not the slowest.
-func TestExemplarIsNotSlowest(t *testing.T) {
-	s := newStore(t)
-	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), "GET /", at(0))
-	span.End(at(0))
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", 1, labels("profile_id", "job")})))
-	got := s.Spans(store.SpanQuery{Order: store.Slowest})
-	if len(got) != 2 || got[0].Manual || !got[1].Manual {
-		t.Errorf("got %+v, want the span before the exemplar", got)
-	}
-}
-
 // A profile_id may be a running child's, beside the span_id of a span below it. Then the samples
 // count for both spans, and once in inclusive CPU.
 func TestProfileOfRunningChild(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -160,24 +159,6 @@ func canonical(t *testing.T, b []byte) []string {
 		lines = append(lines, fmt.Sprint(*m))
 	}
 	return append(lines, fmt.Sprint(p.TimeNanos, p.DurationNanos, *p.PeriodType, p.Period, p.DefaultSampleType))
-}
-
-// TestManyValues has more different values than fit into one byte.
-func TestManyValues(t *testing.T) {
-	var samples []sample
-	for i := range 1000 {
-		samples = append(samples, sample{fmt.Sprint("main;f", i%300), 1 + int64(i), labels("i", strconv.Itoa(i/300))})
-	}
-	in := cpuProfile(samples...)
-	s := newStore(t)
-	export(t, s, inWindow(0, exporter.KindCPU, in))
-	out, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(sums(in, 1), sums(out, 1)); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // TestProfileWithoutIDs sums what differs in ids alone.

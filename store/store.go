@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -41,7 +39,9 @@ type Store struct {
 	// asking bounds the questions that run over all rows at a time.
 	asking chan struct{}
 
-	services services
+	// compared is set once the services of a CPU profile and of the spans were compared.
+	// differ is set once they differed.
+	compared, differ atomic.Bool
 }
 
 var _ exporter.Exporter = (*Store)(nil)
@@ -109,9 +109,7 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	s.intake.Drain()
 	err := s.room.Export(p)
 	if err == nil && p.Kind() == exporter.KindCPU {
-		if err := s.services.profiled(ident.Service(p.Resource()), s.intake.Resource()); err != nil {
-			s.reporter.Report(err)
-		}
+		s.compareServices()
 	}
 	return err
 }
@@ -186,41 +184,16 @@ func (s *Store) SpanResource() *resource.Resource {
 	return s.intake.Resource()
 }
 
-// services has the services of CPU profiles.
-type services struct {
-	mu    sync.Mutex
-	names map[string]bool
-	// named is set once a profile arrived after the first span, reported once the
-	// services of profiles and spans differ.
-	named, reported bool
-}
-
-// maxServices bounds the services of CPU profiles that are known.
-const maxServices = 256
-
-// profiled enters a CPU profile. It returns an error once if spans and profiles have
-// different services. They are joined all the same, but other tools join them by
-// service.name.
-func (s *services) profiled(service string, of *resource.Resource) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.names == nil {
-		s.names = make(map[string]bool)
-	}
-	if len(s.names) < maxServices {
-		s.names[service] = true
-	}
+// compareServices reports once if spans and CPU profiles have different services. They are
+// joined all the same, but other tools join them by service.name.
+func (s *Store) compareServices() {
+	of, profiled := s.intake.Resource(), s.room.Services()
 	spans := ident.Service(of)
-	if of == nil || s.reported || s.names[spans] {
-		return nil
+	// The first profile after the first span may have come before it, see SpanResource.
+	if of == nil || slices.Contains(profiled, spans) || !s.compared.Swap(true) || s.differ.Swap(true) {
+		return
 	}
-	if !s.named { // profiles may get their resource from the first span, see SpanResource
-		s.named = true
-		return nil
-	}
-	s.reported = true
-	return fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource",
-		spans, slices.Sorted(maps.Keys(s.names)))
+	s.reporter.Report(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource", spans, profiled))
 }
 
 // Services returns service.name of the span that ended last, and whether there is one. If
@@ -228,10 +201,8 @@ func (s *services) profiled(service string, of *resource.Resource) error {
 func (s *Store) Services() (spans string, known bool, others []string) {
 	of := s.SpanResource()
 	spans = ident.Service(of)
-	s.services.mu.Lock()
-	defer s.services.mu.Unlock()
-	if of != nil && s.services.reported && !s.services.names[spans] {
-		others = slices.Sorted(maps.Keys(s.services.names))
+	if profiled := s.room.Services(); of != nil && s.differ.Load() && !slices.Contains(profiled, spans) {
+		others = profiled
 	}
 	return spans, of != nil, others
 }

@@ -6,7 +6,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
 func TestJoin(t *testing.T) {
@@ -386,25 +384,6 @@ func TestOptions(t *testing.T) {
 	if s := newStore(t, store.WithMaxBytes(8<<20)); s.Stats().MaxBytes != 8<<20 {
 		t.Error(s.Stats().MaxBytes)
 	}
-}
-
-func TestLongTexts(t *testing.T) {
-	s := newStore(t)
-	_, span := newTracerProvider(s).Tracer("").Start(t.Context(), strings.Repeat("x", ident.MaxTextLen-1)+"é")
-	span.SetStatus(codes.Error, strings.Repeat("x", 1<<20))
-	span.End()
-	got := s.Spans(store.SpanQuery{})[0]
-	if len(got.Name) != ident.MaxTextLen-1 || len(got.Status) != ident.MaxTextLen {
-		t.Error(len(got.Name), len(got.Status))
-	}
-}
-
-func TestOverflowIsHarmless(t *testing.T) {
-	s := newStore(t)
-	for range 2 {
-		export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(sample{"f", math.MaxInt64, labels("profile_id", "x")})))
-	}
-	s.Spans(store.SpanQuery{Order: store.MostCPU})
 }
 
 func TestProcessorEndsLate(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -196,70 +195,6 @@ func agree(t *testing.T, s *store.Store) bool {
 		t.Error(err)
 	}
 	return len(errs) == 0
-}
-
-// TestViewStays keeps its answers when all that it is about has gone.
-func TestViewStays(t *testing.T) {
-	s := newStore(t, store.WithMaxBytes(8<<20))
-	tracer := newTracerProvider(s).Tracer("")
-	_, ended := tracer.Start(t.Context(), "ended", at(0))
-	ended.End(at(0.5))
-	_, running := tracer.Start(t.Context(), "running", at(0))
-	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(
-		sample{"f", 2, labels("span_id", idOf(ended), "span_name", "ended")},
-		sample{"f", 3, labels("span_id", idOf(running), "span_name", "running")},
-		sample{"f", 4, labels("profile_id", "job")},
-	)))
-	view, err := s.View(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer view.Close()
-	type answers struct {
-		ended, job []store.Span
-		running    bool
-		samples    int64
-		totals     []store.NameTotal
-		spans      []store.Span
-		stats      store.Stats
-		generation uint64
-	}
-	ask := func() (a answers) {
-		t.Helper()
-		spans := func(q store.SpanQuery) store.SpanList {
-			list, err := view.Spans(q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return list
-		}
-		a.ended, a.job = spans(store.SpanQuery{ID: idOf(ended)}).Spans, spans(store.SpanQuery{ID: "job"}).Spans
-		r := spans(store.SpanQuery{ID: idOf(running)}).Spans
-		a.running = len(r) == 1 && r[0].Running
-		sel, err := view.Samples(store.Query{Kind: exporter.KindCPU})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.samples = sel.Samples
-		a.totals, a.spans = spans(store.SpanQuery{Names: true}).Names, spans(store.SpanQuery{}).Spans
-		info := view.Info()
-		a.stats, a.generation = info.Stats, info.Generation
-		return a
-	}
-	before := ask()
-	running.End(at(1))
-	for n := 1; s.Stats().WindowsEvicted < 2; n++ {
-		export(t, s, inWindow(n, exporter.KindCPU, cpuProfile(sample{"f", 1, labels("profile_id", fmt.Sprint("job ", n, strings.Repeat("x", 100_000)))})))
-	}
-	_, later := tracer.Start(t.Context(), "later", at(0))
-	later.End(at(1))
-	after := ask()
-	if !slices.Equal(before.totals, after.totals) || !reflect.DeepEqual(before.spans, after.spans) {
-		t.Errorf("got %v and %v, want %v and %v", after.totals, after.spans, before.totals, before.spans)
-	}
-	if got, want := fmt.Sprintf("%+v", after), fmt.Sprintf("%+v", before); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
 }
 
 // TestViewEnds has a client that goes away.

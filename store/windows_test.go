@@ -115,29 +115,3 @@ func TestSteps(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestKinds(t *testing.T) {
-	s := newStore(t)
-	ids := labels("profile_id", "00000000000000aa", "span_id", "00000000000000aa")
-	export(
-		t, s,
-		of("cart", "", 0, exporter.KindWall, cpuProfile(sample{"f", 30, ids}, sample{"g", 1, ids}, sample{"g", 7, labels("team", "x")})),
-		of("cart", "", 0, exporter.KindCPU, cpuProfile(sample{"f", 3, ids}, sample{"g", 5, nil})),
-		of("cart", "", 1, exporter.KindCPU, cpuProfile(sample{"f", 4, ids}, sample{"g", 5, nil})),
-		of("cart", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 5, nil})),
-	)
-	byID := matcher(t, "span_id", store.MatchEqual, "00000000000000aa")
-	for _, test := range []struct {
-		q         store.Query
-		cpu, wall int64
-	}{{store.Query{Matchers: []store.Matcher{byID}}, 7, 31}, {store.Query{Until: epoch.Add(step)}, 8, 38}} {
-		got, err := s.Samples(test.q)
-		want := []store.Sum{{Kind: exporter.KindCPU, Samples: test.cpu}, {Kind: exporter.KindWall, Samples: test.wall}}
-		if diff := cmp.Diff(want, got.Sums); diff != "" || err != nil {
-			t.Error(diff, err)
-		}
-	}
-	if got, _ := s.Span("00000000000000aa"); got.CPUSamples != 7 || got.WallSamples != 31 || got.SamplesHeld != 38 {
-		t.Errorf("%+v", got)
-	}
-}

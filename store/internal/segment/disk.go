@@ -65,7 +65,7 @@ type disk struct {
 	waiting int64
 	closed  bool
 	counts  DiskCounts
-	wake    chan struct{} // has an element when there are jobs
+	wake    sync.Cond     // of jobs and closed
 	done    chan struct{} // closed when the worker has ended
 
 	// The worker has what follows. saved are the sealed segments on the disk, the oldest
@@ -109,7 +109,9 @@ func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(er
 		return nil, err
 	}
 	lock, err := atomicfile.Lock(dir) // which another process may try in this moment
-	return &disk{dir: dir, lock: lock, maxBytes: maxBytes, keys: keys, report: report, wake: make(chan struct{}, 1), done: make(chan struct{})}, err
+	d := &disk{dir: dir, lock: lock, maxBytes: maxBytes, keys: keys, report: report, done: make(chan struct{})}
+	d.wake.L = &d.mu
+	return d, err
 }
 
 // Counts returns the counts until now.
@@ -141,41 +143,33 @@ func (d *disk) add(j job) {
 		return
 	}
 	d.jobs, d.waiting = append(d.jobs, j), d.waiting+j.size
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.wake.Signal()
 }
 
 // run writes jobs until close.
 func (d *disk) run() {
 	defer close(d.done)
-	for range d.wake {
-		for {
+	for {
+		d.mu.Lock()
+		for len(d.jobs) == 0 && !d.closed {
+			d.wake.Wait()
+		}
+		jobs := d.jobs
+		d.jobs = nil
+		d.mu.Unlock()
+		if len(jobs) == 0 {
+			return
+		}
+		for _, j := range jobs {
+			d.do(j)
 			d.mu.Lock()
-			jobs := d.jobs
-			d.jobs = nil
-			closed := d.closed
+			d.waiting -= j.size
 			d.mu.Unlock()
-			for _, j := range jobs {
-				d.do(j)
-				d.mu.Lock()
-				d.waiting -= j.size
-				d.mu.Unlock()
-			}
-			if len(jobs) > 0 {
-				d.changed()
-			}
-			for _, j := range jobs {
-				if j.flushed != nil {
-					close(j.flushed)
-				}
-			}
-			if len(jobs) == 0 {
-				if closed {
-					return
-				}
-				break
+		}
+		d.changed()
+		for _, j := range jobs {
+			if j.flushed != nil {
+				close(j.flushed)
 			}
 		}
 	}
@@ -185,10 +179,7 @@ func (d *disk) run() {
 func (d *disk) close() error {
 	d.mu.Lock()
 	d.closed = true
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.wake.Signal()
 	d.mu.Unlock()
 	<-d.done
 	err := d.lock.Close()

@@ -281,7 +281,7 @@ func TestKeptOnDisk(t *testing.T) {
 // What waits for the disk has a bound, and what finds no place is counted.
 func TestDiskQueue(t *testing.T) {
 	reported := 0
-	d := &disk{wake: make(chan struct{}, 1), report: func(error) { reported++ }}
+	d := &disk{report: func(error) { reported++ }}
 	for range 10 {
 		d.add(job{spans: make([]Ended, 1), size: maxWaiting / 4})
 	}

@@ -45,8 +45,8 @@ func TestIntake(t *testing.T) {
 		child.End()
 		root.SetStatus(codes.Error, "password=hunter2")
 		root.End(trace.WithTimestamp(start.Add(time.Second)))
-		long := strings.Repeat("x", 3*ident.MaxTextLen)
-		if e := i.read(tracetest.SpanStub{Name: long, Status: sdktrace.Status{Code: codes.Error, Description: long}}.Snapshot()); len(e.Name) != ident.MaxTextLen || len(e.Status) != ident.MaxTextLen {
+		long := strings.Repeat("x", ident.MaxTextLen-1) + "é" + strings.Repeat("x", 1<<20)
+		if e := i.read(tracetest.SpanStub{Name: long, Status: sdktrace.Status{Code: codes.Error, Description: long}}.Snapshot()); len(e.Name) != ident.MaxTextLen-1 || len(e.Status) != ident.MaxTextLen-1 {
 			t.Errorf("%d bytes of a name, %d of a status", len(e.Name), len(e.Status))
 		}
 		i.Drain()

@@ -216,12 +216,11 @@ func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 	return chosen
 }
 
-// pending returns ids without a record in the sources that stay. Spans that ended later have
-// the budget, with children of such traces. Spans that run have it too, and others
-// what these leave. The newest are first.
+// pending returns ids without a record in the sources that stay, the newest first. Spans that
+// ended later precede children of such traces, spans that run, and others.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
-	take := func(list []ident.Key, budget int64) (left, missed int64) {
+	take := func(list []ident.Key) (missed int64) {
 		for _, id := range slices.Backward(list) {
 			if cost := rowBytes * k.rows[id]; cost <= budget {
 				budget -= cost
@@ -230,20 +229,19 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 				missed++
 			}
 		}
-		return budget, missed
+		return missed
 	}
-	ended, missed := take(k.ends, budget)
-	left, unended := take(k.runs, budget)
-	_, k.lost = take(k.others, left)
-	k.unended = missed + unended
+	k.unended = take(k.ends)
 	for _, s := range slices.Backward(k.sources) {
-		for i := 0; i < len(s.spans.list) && ended > spanBytes; i++ {
+		for i := 0; i < len(s.spans.list) && budget > spanBytes; i++ {
 			if r := &s.spans.list[i]; r.child && k.roots[r.trace] {
-				ended -= spanBytes
+				budget -= spanBytes
 				ids[r.id] = true
 			}
 		}
 	}
+	k.unended += take(k.runs)
+	k.lost = take(k.others)
 	return ids
 }
 

@@ -71,7 +71,7 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		return cmp.Compare(b.value, a.value)
 	}
 	var last *listed                             // of the list that was cut
-	for _, s := range slices.Backward(v.all()) { // the newest first: then most of the others have no place
+	for _, s := range slices.Backward(v.whole) { // the newest first: then most of the others have no place
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (v *View) span(of place) Span {
 
 // Find returns the span with an id.
 func (v *View) Find(id ident.Key) (Span, bool) {
-	for _, s := range slices.Backward(v.all()) {
+	for _, s := range slices.Backward(v.whole) {
 		if r := s.spans.find(id); r != nil && !r.child {
 			return v.span(place{r, s}), true
 		}
@@ -148,7 +148,7 @@ func (v *View) Find(id ident.Key) (Span, bool) {
 // sumsOf returns the samples of a span, and its last label. A segment that begins more than
 // two windows after the end of the span has rows after its end only.
 func (v *View) sumsOf(r *record) (sums Sums, label string) {
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		if s.until < r.start || len(s.windows) == 0 {
 			continue
 		}
@@ -173,7 +173,7 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 
 // SumsOf returns the samples of a span without a record, its last label and its service.
 func (v *View) SumsOf(id ident.Key) (sums Sums, label, service string) {
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		of, group, ok := s.index.of(s, id)
 		if !ok {
 			continue
@@ -233,7 +233,7 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 // FindExemplar returns the rows of an id without a record.
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
 	key := ident.ParseKey(id)
-	list, err := v.exemplars(ctx, v.all(), func(as form) bool { return as != none }, func(s *Segment, g uint32) string {
+	list, err := v.exemplars(ctx, v.whole, func(as form) bool { return as != none }, func(s *Segment, g uint32) string {
 		profile, span := s.idsIn(g)
 		if key != 0 && (profile == key || span == key) ||
 			key == 0 && s.groups.form(g) == odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
@@ -249,7 +249,7 @@ func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, err
 
 // isSpan reports whether an id has a record, or is a span_id.
 func (v *View) isSpan(id ident.Key) bool {
-	return id != 0 && slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
+	return id != 0 && slices.ContainsFunc(v.whole, func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
 }
 
 // exemplars sums the rows of some forms for which idOf returns an id.
@@ -317,7 +317,7 @@ type CPUTime struct{ At, CPU, Samples int64 }
 // CPUTimes returns when the CPU samples of a span were taken, as far as it is known. Many
 // times of one row share its values.
 func (v *View) CPUTimes(id ident.Key, from, until int64) (list []CPUTime) {
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		for _, w := range s.windows {
 			if w.kind != exporter.KindCPU || !w.overlaps(from, until+1) {
 				continue

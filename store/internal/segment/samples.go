@@ -162,7 +162,7 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	}
 	segments := v.segments
 	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.OnSpan() || m.ListsIDs() }) {
-		segments = v.all()
+		segments = v.whole
 	}
 	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.onService() })
 	until := cmp.Or(q.Until, math.MaxInt64)
@@ -230,7 +230,7 @@ func newest(windows []found) map[string]*window {
 // setType finds the types of the kind. The types of the newest window are first.
 func (v *View) setType(a *Answer, q *Query) error {
 	standard := ""
-	for _, s := range slices.Backward(v.all()) {
+	for _, s := range slices.Backward(v.whole) {
 		for _, w := range slices.Backward(s.windows) {
 			if w.kind != q.Kind || len(w.types) == 0 {
 				continue

@@ -270,6 +270,19 @@ func (r *Room) profiledBy(w *window, earlier bool) {
 	r.profiles[key] = p
 }
 
+// Services returns the services of the CPU profiles of this process, sorted.
+func (r *Room) Services() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for of := range r.profiles {
+		if !of.earlier {
+			names = append(names, of.service)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Coverage returns how much of a span's time was profiled, as far as profiles have arrived.
 // complete is set if they have arrived for all of it. known is false without any profile.
 func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {

@@ -27,11 +27,11 @@ type place struct {
 func (v *View) records() map[ident.Key]place {
 	v.byID.Do(func() {
 		n := 0
-		for _, s := range v.all() {
+		for _, s := range v.whole {
 			n += len(s.spans.list)
 		}
 		v.places = make(map[ident.Key]place, n)
-		for _, s := range v.all() {
+		for _, s := range v.whole {
 			for i := range s.spans.list {
 				r := &s.spans.list[i]
 				v.places[r.id] = place{r, s}
@@ -43,7 +43,7 @@ func (v *View) records() map[ident.Key]place {
 
 // Nested reports whether spans with a profile are below others in this process.
 func (v *View) Nested() bool {
-	return slices.ContainsFunc(v.all(), func(s *Segment) bool { return s.spans.nested })
+	return slices.ContainsFunc(v.whole, func(s *Segment) bool { return s.spans.nested })
 }
 
 // Above calls visit for the spans above one in this process until it returns false. The
@@ -89,7 +89,7 @@ func (v *View) Inclusive() map[ident.Key]int64 {
 				add(id, sums.CPU)
 			}
 		}
-		for _, s := range v.all() {
+		for _, s := range v.whole {
 			for _, e := range s.index.extras { // rows of a span with the profile_id of one above count once
 				_, span := s.idsIn(e.group)
 				v.Above(span, func(above ident.Key) bool {
@@ -113,7 +113,7 @@ func (v *View) Children(spans []Span) map[ident.Key][]Ended {
 		traces[spans[i].Trace], wanted[spans[i].ID] = true, true
 	}
 	children := make(map[ident.Key][]Ended)
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		for i := range s.spans.list {
 			if s.spans.listed == len(s.spans.list) {
 				break // it has no children
@@ -135,7 +135,7 @@ func (v *View) Children(spans []Span) map[ident.Key][]Ended {
 // children. It ends early if the context ends.
 func (v *View) eachSet(ctx context.Context, visit func(of place, sets []string)) {
 	children := make(map[ident.Key][]string)
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		for i := range s.spans.list {
 			if r := &s.spans.list[i]; r.child && r.attributes != 0 {
 				owner := v.ownerOf(r.id)
@@ -143,7 +143,7 @@ func (v *View) eachSet(ctx context.Context, visit func(of place, sets []string))
 			}
 		}
 	}
-	for _, s := range v.all() {
+	for _, s := range v.whole {
 		for i := range s.spans.list {
 			if ctx.Err() != nil {
 				return

@@ -147,9 +147,6 @@ func (r *Room) Changed() {
 	r.changed()
 }
 
-// all returns the segments with the kept one.
-func (v *View) all() []*Segment { return v.whole }
-
 // Window describes a profile that is held: see store.WindowInfo.
 type Window struct {
 	Kind                    exporter.Kind
@@ -272,7 +269,7 @@ func (v *View) recorded(s *Segment, labelled []bool) map[uint32]nameKey {
 		return names
 	}
 	longest := s.longest()
-	for _, in := range v.all() {
+	for _, in := range v.whole {
 		for i := range in.spans.list {
 			r := &in.spans.list[i]
 			if r.name == 0 || r.start > s.until || s.from > r.end()+2*longest && !s.index.hasLate(r.id) {
