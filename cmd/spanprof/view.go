@@ -68,8 +68,6 @@ func runView(ctx context.Context, c *call) error {
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
 			p, err = pyroscopeViewOf(address, *maxBytes, viewer.WithAllowedHosts(hosts...))
-		} else if of, ok, failed := directoryViewOf(c, held, viewer.WithAllowedHosts(hosts...)); ok {
-			p, err = of, failed
 		} else {
 			p, err = fileViewOf(ctx, c, held, viewer.WithAllowedHosts(hosts...))
 		}
@@ -107,24 +105,20 @@ func openListener(address string, allowed bool) (net.Listener, error) {
 	return listener, nil
 }
 
-// fileViewOf loads the profiles of sources that can be read as a whole.
+// fileViewOf loads a directory of store.WithDirectory, or the profiles of sources that can be
+// read as a whole.
 func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Option) (page, error) {
-	sets := []fileview.Set{{Name: "all"}}
-	if c.NArg() == 2 {
-		sets = []fileview.Set{{Name: "before"}, {Name: "after"}}
-	}
-	for i, arg := range c.Args() {
-		set := &sets[i*(len(sets)-1)]
-		if len(sets) == 2 {
-			set.Sources = list(arg)
-		} else {
-			set.Sources = append(set.Sources, arg)
-		}
-	}
 	start := time.Now()
-	loaded, err := fileview.Load(ctx, sets, maxBytes, func(err error) {
-		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
-	})
+	report := func(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err) }
+	var loaded *fileview.Page
+	var err error
+	ok := false
+	if c.NArg() == 1 {
+		loaded, ok, err = fileview.OpenDirectory(c.Arg(0), maxBytes, report)
+	}
+	if !ok {
+		loaded, err = fileview.Load(ctx, setsOf(c.Args()), maxBytes, report)
+	}
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
@@ -137,6 +131,14 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
 	return page{loaded.Handler(opts...), path}, nil
+}
+
+// setsOf returns two sets of two arguments, or else one.
+func setsOf(args []string) []fileview.Set {
+	if len(args) == 2 {
+		return []fileview.Set{{Name: "before", Sources: list(args[0])}, {Name: "after", Sources: list(args[1])}}
+	}
+	return []fileview.Set{{Sources: args}}
 }
 
 // pyroscopeAddress returns the server if the only SOURCE is one without a query. With a
