@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,18 +45,14 @@ func runView(ctx context.Context, c *call) error {
 		hosts = append(hosts, name)
 		return nil
 	})
-	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 384 MiB), or one answer of a Pyroscope server (default 64 MiB)")
+	maxBytes := c.Int64("max-bytes", maxPage, "how much memory the profiles of files may take, in `bytes`")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	if c.NArg() == 0 {
 		return errors.New("view: name a SOURCE, such as a directory of profiles")
 	}
-	if *maxBytes < 0 {
-		return fmt.Errorf("view: -max-bytes %d: want a number of bytes above zero", *maxBytes)
-	}
-	held := cmp.Or(*maxBytes, maxPage)
-	untrusted.LimitMemory(max(held, maxPage) + 128<<20)
+	untrusted.LimitMemory(max(*maxBytes, maxPage) + 128<<20)
 	listener, err := openListener(*listen, len(hosts) > 0)
 	if err != nil {
 		return err
@@ -67,9 +62,9 @@ func runView(ctx context.Context, c *call) error {
 	go func() { // a signal ends the command also if this does not return
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
-			p, err = pyroscopeViewOf(address, *maxBytes, viewer.WithAllowedHosts(hosts...))
+			p, err = pyroscopeViewOf(address, viewer.WithAllowedHosts(hosts...))
 		} else {
-			p, err = fileViewOf(ctx, c, held, viewer.WithAllowedHosts(hosts...))
+			p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
 		}
 		loaded <- err
 	}()
@@ -155,16 +150,12 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 	return u, true
 }
 
-// minAnswer is the least bound of an answer.
-const minAnswer = 1 << 20
+// maxAnswer bounds an answer of a Pyroscope server.
+const maxAnswer = 64 << 20
 
 // pyroscopeViewOf shows what a server has.
-func pyroscopeViewOf(address *url.URL, maxBytes int64, opts ...viewer.Option) (page, error) {
-	maxBytes = cmp.Or(maxBytes, 64<<20)
-	if maxBytes < minAnswer {
-		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
-	}
-	client, err := querier.New(address, maxBytes, "ask for less time or by more labels, or raise -max-bytes")
+func pyroscopeViewOf(address *url.URL, opts ...viewer.Option) (page, error) {
+	client, err := querier.New(address, maxAnswer)
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}

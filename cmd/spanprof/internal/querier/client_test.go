@@ -31,7 +31,7 @@ func over(t *testing.T, environment map[string]string, answer http.HandlerFunc) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := querier.New(u, 1<<20, "ask for less")
+	c, err := querier.New(u, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
