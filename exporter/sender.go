@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -187,7 +188,7 @@ func (q *Queue) pack(i *item) {
 		q.lose("full", 1, err)
 	default:
 		i.profile, i.size, i.packed = packed, int64(packed.Size()), true
-		dropped = q.makeRoom(q.config.MaxBytes-i.size, int(forever), true)
+		dropped = q.makeRoom(q.config.MaxBytes-i.size, math.MaxInt, true)
 		q.put(i)
 	}
 	q.busy = nil

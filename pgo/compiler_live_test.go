@@ -53,30 +53,6 @@ func TestCompiler(t *testing.T) {
 	}
 }
 
-// A default.pgo beside package main is found by go build.
-func TestDefaultPGO(t *testing.T) {
-	a := newApp(t)
-	// The same profile each time, with which the build cache has the runtime compiled.
-	result, err := merge([]pgo.Source{{Name: "fixed", Profile: calling("example.com/app/mix.Work", "example.com/app/mix.mix", 1000)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(a.dir, "tiny", "default.pgo")
-	if err := result.WriteFile(file); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Remove(file); err != nil {
-			t.Error(err)
-		}
-	})
-	built := filepath.Join(t.TempDir(), "main.exe")
-	a.mustRun(t, "go", "build", "-o", built, "./tiny")
-	if out := a.mustRun(t, "go", "version", "-m", built); !strings.Contains(out, "-pgo="+file) {
-		t.Errorf("go version -m prints no -pgo=%s:\n%s", file, out)
-	}
-}
-
 // Calls and weights equal the results of the Go tool, before and after the merge, trimmed or
 // not.
 func TestPreprofile(t *testing.T) {

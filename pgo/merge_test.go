@@ -276,6 +276,10 @@ func TestScaledToZero(t *testing.T) {
 	if err != nil || result.Samples != 1000 {
 		t.Errorf("got %+v, %v, want 1000 samples", result, err)
 	}
+	p.Sample[0].Value[1] = p.Period / 2
+	if result, err = merge([]pgo.Source{{Name: "p", Profile: p}}); err != nil || result.Samples != 1 {
+		t.Errorf("less than a period: got %+v, %v, want 1 sample", result, err)
+	}
 	p.Period = 0
 	if result, err = merge([]pgo.Source{{Name: "p", Profile: p}}); err != nil || result.Samples != 1 {
 		t.Errorf("without a period: got %+v, %v, want 1 sample", result, err)
@@ -305,14 +309,16 @@ func TestRecursion(t *testing.T) {
 			t.Errorf("%d locations, want 4", n)
 		}
 	}
-	p.Location[3].Line = []profile.Line{{Function: leaf.Line[0].Function, Line: 46}} // a call from another line
-	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range result.Profile.Location {
-		if l.Address != 0 {
-			t.Errorf("%v has the address %d", l.Line, l.Address)
+	for _, lines := range [][]profile.Line{{{Function: leaf.Line[0].Function, Line: 46}}, nil} { // another line, and none
+		p.Location[3].Line = lines
+		result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range result.Profile.Location {
+			if l.Address != 0 {
+				t.Errorf("%v has the address %d", l.Line, l.Address)
+			}
 		}
 	}
 }

@@ -178,9 +178,9 @@ func TestPGOUsage(t *testing.T) {
 		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
 		{"-leaf must be at least 2", []string{"-leaf", "-5", "x"}},
 		{"-o stands after an argument", []string{"x", "-o"}},
-		{"the file has no name", []string{"-o", "", "x"}},
-		{"/absent/", []string{"-o", "/absent/default.pgo", "x"}},
-		{"is a directory: name the file", []string{"-o", ".", "x"}},
+		{`"" is no file`, []string{"-o", "", "x"}},
+		{"/absent: no such file", []string{"-o", "/absent/default.pgo", "x"}},
+		{`"." is no file`, []string{"-o", ".", "x"}},
 		{"-check writes no file", []string{"-check", "-o", "y", "x"}},
 		{"-check PACKAGE", []string{"-check"}},
 	} {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,18 +45,14 @@ func runView(ctx context.Context, c *call) error {
 		hosts = append(hosts, name)
 		return nil
 	})
-	maxBytes := c.Int64("max-bytes", 0, "how much memory profiles may take, in `bytes`: all files together (default 384 MiB), or one answer of a Pyroscope server (default 64 MiB)")
+	maxBytes := c.Int64("max-bytes", maxPage, "how much memory the profiles of files may take, in `bytes`")
 	if err := c.parse(); err != nil {
 		return err
 	}
 	if c.NArg() == 0 {
 		return errors.New("view: name a SOURCE, such as a directory of profiles")
 	}
-	if *maxBytes < 0 {
-		return fmt.Errorf("view: -max-bytes %d: want a number of bytes above zero", *maxBytes)
-	}
-	held := cmp.Or(*maxBytes, maxPage)
-	untrusted.LimitMemory(max(held, maxPage) + 128<<20)
+	untrusted.LimitMemory(max(*maxBytes, maxPage) + 128<<20)
 	listener, err := openListener(*listen, len(hosts) > 0)
 	if err != nil {
 		return err
@@ -67,11 +62,9 @@ func runView(ctx context.Context, c *call) error {
 	go func() { // a signal ends the command also if this does not return
 		var err error
 		if address, ok := pyroscopeAddress(c.Args()); ok {
-			p, err = pyroscopeViewOf(c, address, *maxBytes, viewer.WithAllowedHosts(hosts...))
-		} else if of, ok, failed := directoryViewOf(c, held, viewer.WithAllowedHosts(hosts...)); ok {
-			p, err = of, failed
+			p, err = pyroscopeViewOf(c, address, viewer.WithAllowedHosts(hosts...))
 		} else {
-			p, err = fileViewOf(ctx, c, held, viewer.WithAllowedHosts(hosts...))
+			p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
 		}
 		loaded <- err
 	}()
@@ -107,24 +100,20 @@ func openListener(address string, allowed bool) (net.Listener, error) {
 	return listener, nil
 }
 
-// fileViewOf loads the profiles of sources that can be read as a whole.
+// fileViewOf loads a directory of store.WithDirectory, or the profiles of sources that can be
+// read as a whole.
 func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Option) (page, error) {
-	sets := []fileview.Set{{Name: "all"}}
-	if c.NArg() == 2 {
-		sets = []fileview.Set{{Name: "before"}, {Name: "after"}}
-	}
-	for i, arg := range c.Args() {
-		set := &sets[i*(len(sets)-1)]
-		if len(sets) == 2 {
-			set.Sources = list(arg)
-		} else {
-			set.Sources = append(set.Sources, arg)
-		}
-	}
 	start := time.Now()
-	loaded, err := fileview.Load(ctx, sets, maxBytes, func(err error) {
-		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err)
-	})
+	report := func(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err) }
+	var loaded *fileview.Page
+	var err error
+	ok := false
+	if c.NArg() == 1 {
+		loaded, ok, err = fileview.OpenDirectory(c.Arg(0), maxBytes, report)
+	}
+	if !ok {
+		loaded, err = fileview.Load(ctx, setsOf(c.Args()), maxBytes, report)
+	}
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
@@ -137,6 +126,14 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
 	return page{loaded.Handler(opts...), path}, nil
+}
+
+// setsOf returns two sets of two arguments, or else one.
+func setsOf(args []string) []fileview.Set {
+	if len(args) == 2 {
+		return []fileview.Set{{Name: "before", Sources: list(args[0])}, {Name: "after", Sources: list(args[1])}}
+	}
+	return []fileview.Set{{Sources: args}}
 }
 
 // pyroscopeAddress returns the server if the only SOURCE is one without a query. With a
@@ -153,16 +150,12 @@ func pyroscopeAddress(args []string) (*url.URL, bool) {
 	return u, true
 }
 
-// minAnswer is the least bound of an answer.
-const minAnswer = 1 << 20
+// maxAnswer bounds an answer of a Pyroscope server.
+const maxAnswer = 64 << 20
 
 // pyroscopeViewOf shows what a server has.
-func pyroscopeViewOf(c *call, address *url.URL, maxBytes int64, opts ...viewer.Option) (page, error) {
-	maxBytes = cmp.Or(maxBytes, 64<<20)
-	if maxBytes < minAnswer {
-		return page{}, fmt.Errorf("view: -max-bytes %d: an answer of a Pyroscope server needs 1 MiB at least", maxBytes)
-	}
-	client, err := querier.New(address, maxBytes, "ask for less time or by more labels, or raise -max-bytes")
+func pyroscopeViewOf(c *call, address *url.URL, opts ...viewer.Option) (page, error) {
+	client, err := querier.New(address, maxAnswer)
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}

@@ -34,8 +34,8 @@ const (
 
 // Result is what moved between two sides.
 type Result struct {
-	Unit Unit `json:"unit"`
-	Per  Per  `json:"per"`
+	Unit   Unit `json:"unit"`
+	Per    Per  `json:"per"`
 	Before Size `json:"before"`
 	After  Size `json:"after"`
 	// Total is all CPU time that is selected. Its test is not one of the functions'

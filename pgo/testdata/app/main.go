@@ -1,5 +1,4 @@
-// Program app burns CPU time in ways that the tests look for in its profile. Built
-// with the tag after, it is its own next version.
+// Program app burns CPU time in ways that the tests look for in its profile.
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"time"
 
@@ -46,7 +47,9 @@ type Page struct {
 	sets  []Set
 	ids   ids
 	notes []string
-	total columns.Total
+	// earlier is set for a directory with spans of earlier processes.
+	earlier bool
+	total   columns.Total
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
 	empty, changes, cut []string
@@ -92,6 +95,31 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 		}
 	}
 	return p, p.finish(read, maxBytes)
+}
+
+// OpenDirectory returns the page of a directory of store.WithDirectory, with the spans of
+// earlier processes. report gets the errors of unreadable files. ok is false for another path.
+func OpenDirectory(path string, maxBytes int64, report func(error)) (p *Page, ok bool, err error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil, false, nil
+	}
+	p = &Page{sets: []Set{{}}, earlier: true}
+	p.store, err = store.OpenDirectory(path, func(err error) {
+		p.Unreadable++
+		report(err)
+	}, store.WithMaxBytes(maxBytes))
+	if err != nil {
+		return nil, !errors.Is(err, store.ErrNoRuns), err
+	}
+	d := p.store.Stats().Directory
+	p.Profiles = d.Windows
+	if p.Unreadable > 0 {
+		p.notes = append(p.notes, termtext.Plural(p.Unreadable, "file")+" could not be read: the command has reported why")
+	}
+	if d.WindowsLeftOut > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile")))
+	}
+	return p, true, nil
 }
 
 // Change is the label of samples of a difference of two profiles: more or less.

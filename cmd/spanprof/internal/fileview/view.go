@@ -33,11 +33,19 @@ type fileView struct {
 
 // Info implements store.View.
 func (v *fileView) Info() store.Info {
+	if v.page.earlier {
+		info := v.View.Info()
+		info.Notes = v.page.notes
+		return info
+	}
 	return store.Info{Notes: v.page.notes, Lacks: store.LacksUpdates | store.LacksRecords}
 }
 
 // Spans implements store.View.
 func (v *fileView) Spans(q store.SpanQuery) (list store.SpanList, err error) {
+	if v.page.earlier {
+		return v.View.Spans(q)
+	}
 	if q.ID != "" || q.Names {
 		list, err = v.View.Spans(q)
 		for i := range list.Spans {

@@ -99,7 +99,7 @@ func newClient(t *testing.T, address string, maxBytes int64) *querier.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := querier.New(u, maxBytes, "ask for less")
+	c, err := querier.New(u, maxBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestReportTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(address, 1<<20, "")
+	c, err := New(address, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

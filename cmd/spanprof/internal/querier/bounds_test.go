@@ -27,7 +27,7 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func newClient(t *testing.T, f transport) *Client {
 	t.Helper()
-	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, 1<<20, "ask for less")
+	c, err := New(&url.URL{Scheme: "http", Host: "pyroscope"}, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestCallTime(t *testing.T) {
 
 // An answer may have maxBytes, and not one more. Errors are read up to 16 KiB.
 func TestBytes(t *testing.T) {
-	for n, want := range map[int]string{1 << 20: "", 1<<20 + 1: "http://pyroscope: Series: the answer has more than 1 MiB: ask for less"} {
+	for n, want := range map[int]string{1 << 20: "", 1<<20 + 1: "http://pyroscope: Series: the answer has more than 1 MiB: ask for less time or by more labels"} {
 		c := newClient(t, func(*http.Request) (*http.Response, error) {
 			return answer(200, asJSON, "{}"+strings.Repeat(" ", n-2)), nil
 		})

@@ -33,7 +33,6 @@ type Client struct {
 	// name is the address as given, without a trailing slash; base is its HTTP form.
 	name, base string
 	maxBytes   int64
-	remedy     string
 	slots      chan struct{}
 	// left is the number of calls that remain, and most that number at first; nil for any
 	// number.
@@ -43,8 +42,8 @@ type Client struct {
 
 // New returns a client of the server at an address. The address begins with http:// or
 // https://, or with pyroscope+ before these. The credentials are of package client.
-// An unpacked answer may have maxBytes. The error for a larger one ends with remedy.
-func New(address *url.URL, maxBytes int64, remedy string) (*Client, error) {
+// An unpacked answer may have maxBytes.
+func New(address *url.URL, maxBytes int64) (*Client, error) {
 	own, err := client.New()
 	if err != nil {
 		return nil, err
@@ -55,7 +54,6 @@ func New(address *url.URL, maxBytes int64, remedy string) (*Client, error) {
 		name:     u.String(),
 		base:     strings.TrimPrefix(u.String(), "pyroscope+"),
 		maxBytes: maxBytes,
-		remedy:   remedy,
 		slots:    make(chan struct{}, maxCalls),
 	}, nil
 }
@@ -123,10 +121,8 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", c.name, context.Cause(ctx))
-	case errors.Is(err, client.ErrTooLate):
-		return nil, fmt.Errorf("%w: ask for less time, or fewer labels", err)
-	case errors.Is(err, client.ErrTooLarge):
-		return nil, fmt.Errorf("%w: %s", err, c.remedy)
+	case errors.Is(err, client.ErrTooLate), errors.Is(err, client.ErrTooLarge):
+		return nil, fmt.Errorf("%w: ask for less time or by more labels", err)
 	case err != nil:
 		return nil, err
 	}

@@ -11,8 +11,7 @@
 //	DIR/10.0.0.7_1777/20261121T130405Z/recording.json
 //	DIR/10.0.0.7_1777/20261121T130405Z/20261121T130405.123456789Z-shop-cpu.pprof.gz
 //
-// recording.json is a [source.Recording]: the address, the resource, the build
-// id, and which kinds count since the process began.
+// recording.json is a [source.Recording]: the address, the resource and the build id.
 //
 // Heap, mutex and block profiles of net/http/pprof count since the process began. They are
 // kept unchanged, at the beginning and at the end of each window. A reader subtracts one

@@ -119,11 +119,6 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 		r.recording.Resource["service.name"] = "unknown_service:" + name // as OpenTelemetry names it
 	}
 	maps.Copy(r.recording.Resource, t.Config.Resource)
-	for _, kind := range source.TargetKinds {
-		if source.Cumulative(kind) {
-			r.recording.Cumulative = append(r.recording.Cumulative, kind)
-		}
-	}
 	dir, err := makeDir(t.dir, r.recording.Started)
 	if err != nil {
 		return nil, err

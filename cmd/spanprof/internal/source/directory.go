@@ -6,7 +6,6 @@ package source
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -70,7 +69,7 @@ func (d *directory) read(path string, only bool) error {
 
 // take passes a profile of one kind on, or its difference to the one before it.
 func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profile) error {
-	if d.recording == nil || !slices.Contains(d.recording.Cumulative, kind) {
+	if d.recording == nil || !Cumulative(kind) {
 		return d.give(path, kind, parsed)
 	}
 	before, ok := d.last[kind]

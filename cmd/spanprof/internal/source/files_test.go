@@ -163,7 +163,6 @@ func TestRecordedDirectory(t *testing.T) {
 	for _, run := range []string{"a", "b"} {
 		r := source.Recording{
 			Target: "http://a/", Started: begin, BuildID: "abc", Resource: map[string]string{"service.name": "shop", "config": "x"},
-			Cumulative: []exporter.Kind{exporter.KindHeap, exporter.KindMutex},
 		}
 		if err := os.Mkdir(filepath.Join(dir, run), 0o700); err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func newPyroscope(u *url.URL) (Source, error) {
 	case !s.from.Before(s.until):
 		return fail("from=%s is not before until=%s", s.from.Format(time.RFC3339), s.until.Format(time.RFC3339))
 	}
-	s.client, err = querier.New(u, maxAnswer, "ask for less time by from= and until=, or for less by query=")
+	s.client, err = querier.New(u, maxAnswer)
 	if err != nil {
 		return nil, err
 	}

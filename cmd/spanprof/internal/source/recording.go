@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/atomicfile"
 	"github.com/spanprof/spanprof/internal/files"
 )
@@ -39,9 +38,6 @@ type Recording struct {
 	// Run is the result of Run. Recordings of the same run have the same. It is empty
 	// if profiles do not distinguish runs.
 	Run string `json:"run,omitempty"`
-	// Cumulative are the kinds with files that count since the process began. The
-	// window of such a file is its difference to the one before it.
-	Cumulative []exporter.Kind `json:"cumulative,omitempty"`
 }
 
 // Write writes the description into a directory.
