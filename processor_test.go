@@ -6,8 +6,8 @@ package spanprof_test
 import (
 	"context"
 	"runtime"
-	"slices"
 	"runtime/pprof"
+	"slices"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
