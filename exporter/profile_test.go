@@ -8,32 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 )
-
-func TestProfileWindow(t *testing.T) {
-	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	p := exporter.NewProfile(exporter.Window{
-		Kind:     exporter.KindCPU,
-		Start:    start,
-		Duration: 10 * time.Second,
-		Resource: res,
-	}, nil)
-	if p.Kind() != exporter.KindCPU || !p.Start().Equal(start) || p.Duration() != 10*time.Second ||
-		!p.End().Equal(start.Add(10*time.Second)) || p.Resource() != res {
-		t.Errorf("got %v %v %v %v %v", p.Kind(), p.Start(), p.Duration(), p.End(), p.Resource())
-	}
-	if got := exporter.NewProfile(exporter.Window{}, nil).Resource(); got == nil || got.Len() != 0 {
-		t.Errorf("Resource() = %v, want the empty one", got)
-	}
-}
 
 func TestProfileForms(t *testing.T) {
 	want := &profile.Profile{
@@ -138,18 +117,4 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 		}
 	})
 	wg.Wait()
-}
-
-func TestParsedProfileIsNil(t *testing.T) {
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil)
-	const want = "exporter: the cpu profile is nil"
-	if parsed, err := p.Parsed(); parsed != nil || err == nil || err.Error() != want {
-		t.Errorf("Parsed: %v, %v; want the error %q", parsed, err, want)
-	}
-	if b, err := p.Pprof(); b != nil || err == nil || err.Error() != want {
-		t.Errorf("Pprof: %q, %v; want the error %q", b, err, want)
-	}
-	if p.Size() != 0 {
-		t.Errorf("Size: %d", p.Size())
-	}
 }

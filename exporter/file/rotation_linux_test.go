@@ -105,37 +105,3 @@ func TestFullDiskThatRemovingDoesNotHelp(t *testing.T) {
 		export(t, e, gzipped(start.Add(time.Hour+time.Duration(i+1)*time.Second), 10_000))
 	}
 }
-
-// If something else takes the room of a removed file once, writes succeed again after 16
-// failures.
-func TestFullDiskAfterALostRace(t *testing.T) {
-	disk, dir := smallDisk(t)
-	e := newExporter(t, dir, 0)
-	start := time.Now()
-	for i := range 10 {
-		export(t, e, gzipped(start.Add(time.Duration(i)*time.Second), 10_000))
-	}
-	// A link keeps only the bytes of this file.
-	if err := os.Link(filepath.Join(dir, names(t, dir)[0]), filepath.Join(disk, "link")); err != nil {
-		t.Fatal(err)
-	}
-	fill(t, disk)
-	failed := 0
-	for ; failed < 100; failed++ {
-		err := e.Export(t.Context(), gzipped(start.Add(time.Hour), 10_000))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.ENOSPC) {
-			t.Fatal(err)
-		}
-	}
-	if failed != 16 {
-		t.Errorf("got %d failed writes, want 16", failed)
-	}
-	wantFiles(t, dir, 9, 90_000)
-	// Each further write makes its own room.
-	for i := range 20 {
-		export(t, e, gzipped(start.Add(time.Hour+time.Duration(i+1)*time.Second), 10_000))
-	}
-}

@@ -16,8 +16,8 @@
 // span. All other labels become attributes of the sample under their own names.
 //
 // profile.frame.type is not in pprof. It is go for functions of .go files and Go's assembly. It
-// is kernel for the mappings of the kernel, and native for frames with only an address. For
-// other languages it is derived from the name of the source file.
+// is kernel for the mappings of the kernel, and native for C and frames with only an address.
+// Frames of other languages have none.
 //
 // OTLP has no field for comments and the order of the sample types. They are attributes by
 // OpenTelemetry's semantic conventions (the namespace pprof). Two facts are
