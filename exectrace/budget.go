@@ -77,13 +77,13 @@ func (b *budget) look(now time.Time, bytes int64, goroutines int) {
 		return
 	}
 	// Old parts have been dropped: the recording grows by less than it gets.
-	grown := max(bytes-b.bytes, int64(float64(bytes)*float64(passed)/float64(covered)))
-	cost := time.Duration(grown)*perByte + lookCost(goroutines) +
-		time.Duration(float64(goroutines)*float64(perGoroutine)*passed.Seconds())
-	b.left -= cost
+	mean := int64(float64(bytes) * float64(passed) / float64(covered))
+	others := lookCost(goroutines) + time.Duration(float64(goroutines)*float64(perGoroutine)*passed.Seconds())
+	b.left -= time.Duration(max(bytes-b.bytes, mean))*perByte + others
 	b.looked, b.bytes = now, bytes
-	b.bytesPerSecond = float64(grown) / passed.Seconds()
-	b.cost = float64(cost) / float64(passed)
+	// On a busy machine the recording grows in bursts: only its mean predicts.
+	b.bytesPerSecond = float64(mean) / passed.Seconds()
+	b.cost = float64(time.Duration(mean)*perByte+others) / float64(passed)
 }
 
 func lookCost(goroutines int) time.Duration {

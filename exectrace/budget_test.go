@@ -102,6 +102,21 @@ func TestBudgetOfAFullRecording(t *testing.T) {
 	}
 }
 
+// A burst is paid, and does not predict another.
+func TestBudgetOfABurst(t *testing.T) {
+	b, now := newBudget(0.01, defaultWindow), time.Unix(1e9, 0)
+	b.begin(now)
+	b.look(now.Add(8*time.Second), 0, 1)
+	before := b.left
+	b.look(now.Add(10*time.Second), 2_000_000, 1)
+	if paid := before - b.left; paid < 15*time.Millisecond {
+		t.Errorf("paid %v for 2 MB, of 20 ms less the income", paid)
+	}
+	if b.bytesPerSecond != 200_000 || !b.lasts(readApart) {
+		t.Errorf("got %v bytes a second, want 200000, and that it lasts", b.bytesPerSecond)
+	}
+}
+
 func TestPauseUntilFull(t *testing.T) {
 	b, now := newBudget(0.01, defaultWindow), time.Unix(1e9, 0)
 	b.begin(now)

@@ -40,8 +40,7 @@ func (b *recording) Write(p []byte) (int, error) {
 
 // spanTimes is the JSON of a span in the store.
 type spanTimes struct {
-	Format string    `json:"format"`
-	Start  time.Time `json:"start"`
+	Start time.Time `json:"start"`
 	Span
 	Omitted bool `json:"omitted,omitempty"`
 }
@@ -75,7 +74,7 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 		switch {
 		case exact != nil && (!a.Cut || !exact.Open):
 			outcome := missed
-			if r.give(s.id, spanTimes{Format: a.Format, Start: a.Start.Add(exact.Start), Span: *exact}) {
+			if r.give(s.id, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
 				outcome = stored
 			}
 			r.count(outcome, 1)
