@@ -76,17 +76,12 @@ func asAnother(t *testing.T, f func()) {
 // An agent with the capabilities of the deploy files finds the spans of another user's
 // program. That user cannot send, and does not keep the agent out.
 func TestLiveDeploy(t *testing.T) {
-	needAgent(t)
 	path := filepath.Join(publicDirectory(t), "otlp.sock")
-	listener, err := Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := "-all,+" + strings.Join(agentCapabilities(t), ",+")
+	l := startLive(t, path, "setpriv", "--inh-caps=-all", "--bounding-set="+set)
 	if err := os.Chmod(path, 0o666); err != nil { // as for a receiver that is not root
 		t.Fatal(err)
 	}
-	set := "-all,+" + strings.Join(agentCapabilities(t), ",+")
-	l := startLiveOn(t, listener, "unix://"+path, "setpriv", "--inh-caps=-all", "--bounding-set="+set)
 	l.user = &syscall.Credential{Uid: another, Gid: another}
 	truth, got := l.run(t, 2*time.Second, "-load", "json")
 	sum, r, _ := truth.compare(t, got)

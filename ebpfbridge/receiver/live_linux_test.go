@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"path"
@@ -53,21 +52,15 @@ func publicDirectory(t *testing.T) string {
 	return dir
 }
 
-// startLive runs an unmodified agent until the end of the test.
-func startLive(t *testing.T) live {
+// startLive runs an unmodified agent until the end of the test. It sends to a socket at path.
+// launcher is a command that runs it.
+func startLive(t *testing.T, path string, launcher ...string) live {
 	t.Helper()
-	needAgent(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	agent := needAgent(t)
+	listener, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startLiveOn(t, listener, listener.Addr().String())
-}
-
-// startLiveOn runs an agent that sends to an address. launcher is a command that runs it.
-func startLiveOn(t *testing.T, listener net.Listener, address string, launcher ...string) live {
-	t.Helper()
-	agent := needAgent(t)
 	dir := buildPrograms(t, "./memlock", "./ebpftarget")
 	r, _ := newReceiver(t)
 	l := live{
@@ -78,7 +71,7 @@ func startLiveOn(t *testing.T, listener net.Listener, address string, launcher .
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- l.receiver.serve(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+		served <- l.receiver.serveAgents(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():
@@ -92,7 +85,7 @@ func startLiveOn(t *testing.T, listener net.Listener, address string, launcher .
 			t.Error(err)
 		}
 	})
-	l.ended = startAgent(t, append(launcher, filepath.Join(dir, "memlock"), agent, "-collection-agent", address, "-disable-tls",
+	l.ended = startAgent(t, append(launcher, filepath.Join(dir, "memlock"), agent, "-collection-agent", "unix://"+path, "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")...)
 	return l
 }
@@ -179,7 +172,7 @@ func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 
 // TestLive runs loads with known spans under an unmodified agent.
 func TestLive(t *testing.T) {
-	l := startLive(t)
+	l := startLive(t, filepath.Join(privateDirectory(t), "s"))
 	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
 			livetest.Doubling(t, liveCPU(load), func(cpu time.Duration) string { return l.check(t, load, cpu) })

@@ -122,20 +122,14 @@ func TestRun(t *testing.T) {
 	const ofSpan = "spans/?format=text&query=.host{profile_id=%2200f067aa0ba902b7%22}"
 	for _, tt := range []struct{ query, want string }{
 		{"?format=text", "by executable, 5 min: 0.08 s"},
-		{"?format=text", "50.0 %  program0"},
 		{"?format=text&by=process&executable=program1", "50.0 %  1073741825 program1"},
 		{"flame.json", `"vfs_read"`},
 		{"", "<h1>What uses this machine?</h1>"},
 		{"spans/?format=text&query=program0.host{}", "40.0 ms in 4 samples"},
-		{"spans/?format=text&query=program0.host{}", "frames   [k] kernel 100.0%"},
 		{ofSpan, "40.0 ms in 4 samples"},
-		{ofSpan, "[k] vfs_read"},
 		{ofSpan, "2 samples of this time may be of any span"},
 		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
-		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "1 sample of this time may be of any span"},
-		{"spans/?format=json&query=.host{}", `"Whole machine: CPU time`},
 		{"spans/?format=text&query=.host{profile_id=%220000000000000001%22}", "nothing here has the id"},
-		{"spans/?format=text", "processes:"},
 	} {
 		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {
 			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // accepted returns the process at the other end of a connection that open makes.
@@ -52,7 +53,16 @@ func TestPeer(t *testing.T) {
 	if err := p.check(); err != nil {
 		t.Error(err)
 	}
+	started, err := p.started()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := time.Unix(0, int64(started)); at.After(loaded) || at.Before(loaded.Add(-time.Minute)) {
+		t.Errorf("the process started at %v, want somewhat before %v", at, loaded)
+	}
 }
+
+var loaded = time.Now()
 
 // TestPeerThatEnds has a process that connects and ends.
 func TestPeerThatEnds(t *testing.T) {

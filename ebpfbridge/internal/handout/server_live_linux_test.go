@@ -167,19 +167,6 @@ func await(t *testing.T, f func() bool) {
 	}
 }
 
-var loaded = time.Now()
-
-func TestStarted(t *testing.T) {
-	p := accepted(t, dialIt(t))
-	started, err := p.started()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at := time.Unix(0, int64(started)); at.After(loaded) || at.Before(loaded.Add(-time.Minute)) {
-		t.Errorf("the process started at %v, want somewhat before %v", at, loaded)
-	}
-}
-
 // serving serves a socket until the end of the test, or until stop is called.
 func serving(t *testing.T) (s *Server, path string, stop func()) {
 	t.Helper()
