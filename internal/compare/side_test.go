@@ -222,7 +222,10 @@ func TestBadProfiles(t *testing.T) {
 	empty.p.SampleType = nil
 	noPeriod := newCPU()
 	noPeriod.p.SampleType, noPeriod.p.PeriodType = noPeriod.p.SampleType[:1], nil
+	noCount := newCPU()
+	noCount.p.SampleType, noCount.p.PeriodType = noCount.p.SampleType[1:], nil
 	for name, p := range map[string]*exporter.Profile{
+		"no count":  noCount.of(exporter.KindCPU, time.Second),
 		"mutex":     newCPU().of(exporter.KindMutex, time.Second),
 		"no types":  empty.of(exporter.KindCPU, time.Second),
 		"no period": noPeriod.of(exporter.KindCPU, time.Second),
