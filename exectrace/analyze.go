@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
@@ -104,9 +104,7 @@ func (q *Query) choose(t *timeline.Timeline) []int32 {
 	return roots[:min(len(roots), max(most, 0))]
 }
 
-var formats = regexp.MustCompile(`^go 1\.(\d{1,3}) trace\x00\x00\x00$`)
-
-// headerBytes is the length of a header. All known versions have two digits.
+// headerBytes is the length of a header.
 const headerBytes = 16
 
 // readFormat returns the format of a trace, and the trace from its beginning.
@@ -116,13 +114,11 @@ func readFormat(in *input) (string, io.Reader, error) {
 	if err != nil && in.err != nil {
 		return "", nil, in.err
 	}
-	match := formats.FindSubmatch(header)
-	if match == nil {
+	format, rest, _ := strings.Cut(string(header), " trace")
+	switch {
+	case rest != "\x00\x00\x00":
 		return "", nil, ErrFormat
-	}
-	format := "go 1." + string(match[1])
-	switch string(match[1]) {
-	case "22", "23", "25", "26": // Go 1.27 writes 26 too
+	case format == "go 1.22", format == "go 1.23", format == "go 1.25", format == "go 1.26": // Go 1.27 writes 1.26 too
 		return format, whole, nil
 	}
 	return "", nil, fmt.Errorf("%w: it is %s", ErrFormat, format)

@@ -40,8 +40,7 @@ func (b *recording) Write(p []byte) (int, error) {
 
 // spanTimes is the JSON of a span in the store.
 type spanTimes struct {
-	Format string    `json:"format"`
-	Start  time.Time `json:"start"`
+	Start time.Time `json:"start"`
 	Span
 	Omitted bool `json:"omitted,omitempty"`
 }
@@ -75,7 +74,7 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 		switch {
 		case exact != nil && (!a.Cut || !exact.Open):
 			outcome := missed
-			if r.give(s.id, spanTimes{Format: a.Format, Start: a.Start.Add(exact.Start), Span: *exact}) {
+			if r.give(s.id, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
 				outcome = stored
 			}
 			r.count(outcome, 1)
@@ -111,38 +110,23 @@ func (r *Recorder) give(id string, times spanTimes) bool {
 	return err == nil
 }
 
-// fit returns the JSON. It shortens the lists until there is room.
+// fit returns the JSON. It halves the lists until there is room.
 func (t *spanTimes) fit() ([]byte, error) {
-	for most := 2 * mostWaits; ; most /= 2 {
+	for {
 		data, err := json.Marshal(t)
 		if err != nil {
 			return nil, fmt.Errorf("exectrace: exact times: %w", err)
 		}
-		if len(data) <= store.MaxExactTimes || most == 0 {
+		goroutines, waits := (len(t.Goroutines)+1)/2, len(t.Waits)/2
+		if len(data) <= store.MaxExactTimes || t.Omitted && waits == len(t.Waits) {
 			return data, nil
 		}
-		t.shorten(most / 2)
-	}
-}
-
-// shorten keeps some entries of each list, and no intervals.
-func (t *spanTimes) shorten(most int) {
-	t.Omitted = true
-	for i := range t.Goroutines {
-		t.Goroutines[i].Intervals = nil
-	}
-	if n := len(t.Goroutines) - max(most, 1); n > 0 {
-		t.Goroutines = t.Goroutines[:max(most, 1)]
-		t.GoroutinesOmitted += n
-	}
-	if n := len(t.Waits) - most; n > 0 {
-		t.Waits = t.Waits[:most]
-		t.WaitsOmitted += n
-	}
-	t.Holes = t.Holes[:min(len(t.Holes), most)]
-	for i := range t.Waits {
-		w := &t.Waits[i]
-		w.Stack, w.Ended = w.Stack[:min(len(w.Stack), most)], w.Ended[:min(len(w.Ended), most)]
-		w.Blockers = w.Blockers[:min(len(w.Blockers), most)]
+		t.Omitted = true
+		t.GoroutinesOmitted += len(t.Goroutines) - goroutines
+		t.WaitsOmitted += len(t.Waits) - waits
+		t.Goroutines, t.Waits, t.Holes = t.Goroutines[:goroutines], t.Waits[:waits], t.Holes[:len(t.Holes)/2]
+		for i := range t.Goroutines {
+			t.Goroutines[i].Intervals = nil
+		}
 	}
 }

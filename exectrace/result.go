@@ -25,9 +25,9 @@ type Analysis struct {
 	BeganBefore int `json:"beganBefore"`
 }
 
-// Span is where the time of a local root went. The store keeps its JSON with three more
-// fields: "format" as in Analysis, "start" by the wall clock, and "omitted". The last is true if
-// lists were shortened for store.MaxExactTimes.
+// Span is where the time of a local root went. The store keeps its JSON with two more fields:
+// "start" by the wall clock, and "omitted". The last is true if lists were shortened for
+// store.MaxExactTimes.
 type Span struct {
 	ID       string        `json:"id,omitempty"` // 16 hex digits, "" if it is not marked
 	Name     string        `json:"name"`

@@ -36,6 +36,7 @@ type stacks struct {
 	known map[exptrace.Stack]StackID // of this generation
 	texts map[string]string
 	key   []byte
+	kept  []exptrace.StackFrame // of the stack in add
 	bytes int64
 }
 
@@ -61,30 +62,23 @@ func (s *stacks) add(stack exptrace.Stack) StackID {
 	if id, ok := s.known[stack]; ok {
 		return id
 	}
-	s.key = s.key[:0]
-	depth := 0
+	s.key, s.kept = s.key[:0], s.kept[:0]
 	for f := range stack.Frames() {
 		if marker.IsFrame(f.Func) {
 			continue
 		}
 		s.key = binary.LittleEndian.AppendUint64(s.key, f.PC)
 		s.key = binary.LittleEndian.AppendUint64(s.key, f.Line)
-		if depth++; depth == maxFrames {
+		if s.kept = append(s.kept, f); len(s.kept) == maxFrames {
 			break
 		}
 	}
 	id, ok := s.byPC[string(s.key)]
-	if !ok && depth > 0 {
+	if depth := len(s.kept); !ok && depth > 0 {
 		id = StackID(len(s.list))
 		frames := make([]Frame, 0, depth)
-		for f := range stack.Frames() {
-			if marker.IsFrame(f.Func) {
-				continue
-			}
+		for _, f := range s.kept {
 			frames = append(frames, Frame{s.text(f.Func), s.text(f.File), int(min(f.Line, 1<<30))})
-			if len(frames) == depth {
-				break
-			}
 		}
 		s.list = append(s.list, frames)
 		s.byPC[string(s.key)] = id

@@ -74,6 +74,8 @@ const (
 	perRequest  = 2 * time.Millisecond
 	slowRequest = 60 * time.Millisecond
 	threshold   = 50 * time.Millisecond
+	// settled is the time until the last slow spans have been read.
+	settled = 15 * time.Second
 )
 
 type service struct {
@@ -252,6 +254,7 @@ func (s *service) budget(length time.Duration, rate, idle int) (*answered, error
 		}
 	}
 	requests.Wait()
+	time.Sleep(min(length, settled))
 	a.slow, a.recorded, a.status, a.counts = n/100, float64(on)/float64(n), r.Status(), counts(r)
 	return a, r.Shutdown(context.Background())
 }
