@@ -110,6 +110,7 @@ type hostProfile struct {
 		Type string
 		Self int64
 	}
+	Executables []struct{ File string }
 }
 
 func (p page) json(t *testing.T, query string) (a hostProfile) {
