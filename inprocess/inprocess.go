@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
@@ -82,6 +84,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithFlush(p.flushPage),
 		viewer.WithRunning(running),
+		viewer.WithLeaks(leaks()),
 		viewer.WithStatus(p.status))...)
 	if prof.Status().Running {
 		if tp != nil {
@@ -263,6 +266,15 @@ func laneCounters(s exporter.Status) []viewer.Counter {
 	return append(counters,
 		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
 		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
+}
+
+// leaks returns the function that writes the leaked goroutines, nil if this Go version lacks it.
+func leaks() func(io.Writer) error {
+	p := pprof.Lookup("goroutineleak")
+	if p == nil {
+		return nil
+	}
+	return func(w io.Writer) error { return p.WriteTo(w, 0) }
 }
 
 // running returns what runs now, for the viewer.

@@ -23,7 +23,7 @@
 //	./timeline           the value of a query over time, for programs
 //	./source             lines of source code; see [WithSourceCode]
 //	./running            the stacks of the goroutines of open spans (see WithRunning)
-//	./leaks              the leaked goroutines by span name; costs a garbage collection
+//	./leaks              the leaked goroutines by span name (see WithLeaks)
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //

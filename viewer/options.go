@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type config struct {
 	program answer.Program
 	// running lists what runs now; nil if the viewer has no such page.
 	running func(now time.Time) []answer.Root
+	// leaks writes the leaked goroutines; nil if the program cannot find them.
+	leaks func(io.Writer) error
 }
 
 // newConfig drops hosts that it cannot use: the handler stays closed to them.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,11 +78,11 @@ var pages = map[string]page{
 	},
 	"running": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running) },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running, q.leaks != nil) },
 	},
 	"leaks": {
 		fallback: formatText, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.running != nil) },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.leaks) },
 	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
@@ -116,6 +117,7 @@ type question struct {
 	line int
 	// running lists what runs now.
 	running func(now time.Time) []answer.Root
+	leaks   func(io.Writer) error
 	// about has the times that the answer is about.
 	about []answer.Query
 }
@@ -174,7 +176,7 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 			err = errTooLong
 		}
 	}()
-	q.running = h.running
+	q.running, q.leaks = h.running, h.leaks
 	a, closeView, err := h.open(limited, q)
 	if err != nil {
 		return resp, err

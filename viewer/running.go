@@ -4,6 +4,7 @@
 package viewer
 
 import (
+	"io"
 	"runtime"
 	"time"
 
@@ -28,9 +29,19 @@ type RunningStack struct {
 	Goroutines int
 }
 
-// WithRunning sets the function that lists what runs now, the oldest first, and adds the pages
-// running and leaks. By default there are none. Leaked goroutines are of this process: do not set
-// it in a viewer of other processes.
+// WithLeaks sets the function that writes the profile goroutineleak of runtime/pprof. The page
+// running then has a button that finds leaked goroutines. By default there is no such button.
+//
+// f is called for each click, and costs a garbage collection. It must be safe for concurrent use.
+func WithLeaks(f func(io.Writer) error) Option {
+	return optionFunc(func(c config) config {
+		c.leaks = f
+		return c
+	})
+}
+
+// WithRunning sets the function that lists what runs now, the oldest first, and adds the page
+// running. By default there is no such page.
 //
 // f is called for each request for that page, and must be safe for concurrent use.
 func WithRunning(f func() []Running) Option {

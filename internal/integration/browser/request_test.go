@@ -96,18 +96,6 @@ func TestRequests(t *testing.T) {
 	b.run("search a query",
 		chromedp.SendKeys(css(`[data-search]`), "like pattern1"),
 		until(`document.querySelectorAll('.spans tbody tr').length === 2`))
-	b.run("no search",
-		chromedp.Navigate(server.URL+"/?by=db.query.text"),
-		chromedp.WaitVisible(css(`.asides li button`)))
-	b.run("compare two values",
-		click(`.asides li:nth-child(1) button`),
-		click(`.asides li:nth-child(2) button`),
-		chromedp.WaitVisible(css(`.sides`)))
-	if text := b.text(`.sides`); strings.Contains(text, "empty") || !strings.Contains(text, "db.query.text") {
-		t.Errorf("the comparison is of %q", text)
-	}
-	b.screenshots("requests-compared")
-
 	b.run("the attributes of a span",
 		chromedp.Navigate(server.URL+"/?name=query&order=cpu"),
 		chromedp.WaitVisible(css(`.spans tbody tr .name`)),

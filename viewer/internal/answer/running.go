@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"path"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -65,12 +65,16 @@ const runningNote = "An open span is listed while a goroutine carries its labels
 	"A span is missing if its goroutine carries the labels of another span, or none. " +
 	"Labels of pprof.Do have no age. On a Go version that spanprof does not recognise spans have no age."
 
-// Running answers what runs now. A nil list means that the viewer has none.
-func (r *Reader) Running(list func(now time.Time) []Root) (*Running, error) {
+// Running answers what runs now. A nil list means that the viewer has none. leaks is set if it finds
+// leaked goroutines.
+func (r *Reader) Running(list func(now time.Time) []Root, leaks bool) (*Running, error) {
 	if list == nil {
 		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
 	}
-	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote), LeaksLack: leaksLack()}
+	a := &Running{Status: r.status, Roots: list(time.Now()), Note: r.notes(runningNote)}
+	if !leaks {
+		a.LeaksLack = leaksLack
+	}
 	if more := len(a.Roots) - maxRoots; more > 0 {
 		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
 	}
@@ -151,33 +155,19 @@ type Leaks struct {
 	Note  string `json:"note"`
 }
 
-// leakProfile is the profile of the Go runtime that has leaked goroutines.
-const leakProfile = "goroutineleak"
-
 const (
-	leaksNeed = "Leaked goroutines are found in a program built with Go 1.27, or with Go 1.26 and GOEXPERIMENT=goroutineleakprofile."
+	leaksLack = "Leaked goroutines are found in a program built with Go 1.27, or with Go 1.26 and GOEXPERIMENT=goroutineleakprofile."
 	leaksNote = "A leaked goroutine waits for a channel or lock that no running code can reach. Go misses those that a global variable or a timer can reach."
 )
 
-// leaksLack returns what the program needs to find leaks, "" for nothing.
-func leaksLack() string {
-	if pprof.Lookup(leakProfile) == nil {
-		return leaksNeed
-	}
-	return ""
-}
-
-// Leaks answers the leaked goroutines of this process. It costs a garbage collection. here is set
-// if the spans are of this process.
-func (r *Reader) Leaks(here bool) (*Leaks, error) {
-	if !here {
-		return nil, BadRequestf("this viewer lists no goroutines: viewer.WithRunning does")
-	}
-	if lack := leaksLack(); lack != "" {
-		return nil, BadRequestf("%s", lack)
+// Leaks answers the leaked goroutines in the profile that write writes. nil means that the program
+// has none.
+func (r *Reader) Leaks(write func(io.Writer) error) (*Leaks, error) {
+	if write == nil {
+		return nil, BadRequestf("%s", leaksLack)
 	}
 	var b bytes.Buffer
-	if err := pprof.Lookup(leakProfile).WriteTo(&b, 0); err != nil {
+	if err := write(&b); err != nil {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}
 	p, err := profile.ParseData(b.Bytes())

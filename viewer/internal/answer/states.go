@@ -96,7 +96,11 @@ func (m measured) divide() *Answer {
 	exact, wall, cpu := by(byTrace), by(byWall), by(byCPU)
 	switch {
 	case len(exact) > 0:
-		bar, a.Sampled = m.withWithheld(exact, cpu), append(wall, cpu...)
+		bar = m.withWithheld(exact, cpu)
+		if m.Samples[byWall] >= fewSamples {
+			a.Sampled = wall
+		}
+		a.Sampled = append(a.Sampled, cpu...)
 	case m.Samples[byWall] >= fewSamples:
 		bar = withReady(wall, cpu, m.Waited)
 	case len(wall) > 0:

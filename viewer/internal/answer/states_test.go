@@ -50,6 +50,10 @@ func TestDivide(t *testing.T) {
 			measured{Duration: 100 * ms, States: []State{{"sleep", 90 * ms, ms, byWall}, {"sleep", 80 * ms, 0, byTrace}, {ready, 15 * ms, 0, byTrace}}, Samples: map[string]int64{byWall: 9}, Complete: true, Rest: notSampled},
 			&Answer{States: []State{{"sleep", 80 * ms, 0, byTrace}, {ready, 15 * ms, 0, byTrace}, {notSampled, 5 * ms, 0, ""}}, Sampled: []State{{"sleep", 90 * ms, ms, byWall}}},
 		},
+		"few samples beside exact times": {
+			measured{Duration: 100 * ms, States: []State{{"sleep", 90 * ms, 60 * ms, byWall}, {"sleep", 100 * ms, 0, byTrace}}, Samples: map[string]int64{byWall: 2}, Complete: true, Rest: notSampled},
+			&Answer{States: []State{{"sleep", 100 * ms, 0, byTrace}}},
+		},
 		"exact times on a thread without a CPU": {
 			measured{Duration: 600 * ms, States: []State{{onCPU, 400 * ms, 0, byTrace}, {"sleep", 200 * ms, 0, byTrace}, {onCPU, 100 * ms, 30 * ms, byCPU}}, Samples: map[string]int64{byCPU: 10}, Complete: true, Rest: notSampled, Waited: true},
 			&Answer{
