@@ -16,14 +16,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sys/unix"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/livetest"
@@ -31,12 +30,11 @@ import (
 
 // threadCPU returns the CPU time of the calling thread.
 func threadCPU() time.Duration {
-	const clockThreadCPUTimeID = 3
-	var ts syscall.Timespec
-	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
-		panic(errno)
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
+		panic(err)
 	}
-	return time.Duration(ts.Nano())
+	return time.Duration(now.Nano())
 }
 
 // burn uses d of the thread's CPU time and returns what it really used.

@@ -5,14 +5,10 @@ package wall
 
 import (
 	"runtime"
-	"syscall"
 	"time"
-	"unsafe"
-)
 
-// clockThreadCPU is CLOCK_THREAD_CPUTIME_ID. Package syscall lacks it and clock_gettime. Its
-// Getrusage lags behind by up to a tick of the kernel, which is longer than a round.
-const clockThreadCPU = 3
+	"golang.org/x/sys/unix"
+)
 
 // measure calls f and returns its CPU time, without the work of other threads.
 func measure(f func()) time.Duration {
@@ -29,8 +25,10 @@ func measure(f func()) time.Duration {
 	return after - before
 }
 
+// threadTime reads the clock of the thread. Getrusage lags behind by up to a tick of the kernel,
+// which is longer than a round.
 func threadTime() (time.Duration, bool) {
-	var t syscall.Timespec
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPU, uintptr(unsafe.Pointer(&t)), 0)
-	return time.Duration(t.Nano()), errno == 0
+	var t unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return time.Duration(t.Nano()), err == nil
 }
