@@ -2,10 +2,9 @@
 # Copyright The spanprof Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The way of README.md on one machine. A Collector of the layer "gateway" takes spans, is
-# recorded, and is built again with its own default.pgo. Then both builds take turns under the
-# same load, and are compared per span: other work of the machine slows both. From the top of
-# the repository, into a new directory:
+# The way of README.md on one machine. A Collector takes spans, is recorded, and is built again
+# with its own default.pgo. Then both builds take turns under the same load, and are compared per
+# span: other work of the machine slows both. From the top of the repository, into a new directory:
 #
 #	examples/collector-pgo/try.sh DIRECTORY
 #
@@ -14,7 +13,7 @@ set -euo pipefail
 out="${1:?name a new directory}"
 mkdir "$out"
 out="$(cd "$out" && pwd)"
-layers=internal/integration/collectorpgo
+source=internal/integration/collectorpgo
 declare -A spans=([profile]=0 [before]=0 [after]=0)
 
 say() {
@@ -22,7 +21,7 @@ say() {
 	"$@"
 }
 # build compiles the Collector; it wants "default.pgo" or nothing.
-build() { say env GOWORK=off GOFLAGS=-buildvcs=false go build -C "$layers" -o "$out/$1" ${2:+"-pgo=$2"} ./gateway; }
+build() { say env GOWORK=off GOFLAGS=-buildvcs=false go build -C "$source" -o "$out/$1" ${2:+"-pgo=$2"} .; }
 
 # accepted prints how many spans the Collector has taken.
 accepted() { curl -sf http://127.0.0.1:9888/metrics | awk '/^otelcol_receiver_accepted_spans/ { n += $NF } END { printf "%d", n }'; }

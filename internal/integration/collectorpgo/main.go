@@ -1,34 +1,35 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layer has what the Collectors of all layers share: the command line,
-// the OTLP receiver and the pprof extension.
-package layer
+// Collectorpgo is a Collector that keeps whole traces by tail sampling, and has the pprof
+// extension. examples/collector-pgo builds it with its own profile.
+package main
 
 import (
 	"fmt"
 	"os"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/envprovider"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/nopexporter"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/batchprocessor"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
-// Run runs a Collector with the layer's own components, until a signal ends it. It
-// returns the program's exit code.
-func Run(name string, processors []processor.Factory, exporters []exporter.Factory) int {
+func main() {
 	settings := otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: name, Description: "Collector of the layer " + name, Version: "0.161.0"},
-		Factories: func() (otelcol.Factories, error) { return factories(processors, exporters) },
+		BuildInfo: component.BuildInfo{Command: "collectorpgo", Version: "0.161.0"},
+		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), envprovider.NewFactory()},
 			DefaultScheme:     "env",
@@ -36,22 +37,21 @@ func Run(name string, processors []processor.Factory, exporters []exporter.Facto
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	return 0
 }
 
-func factories(processors []processor.Factory, exporters []exporter.Factory) (f otelcol.Factories, err error) {
+func factories() (f otelcol.Factories, err error) {
 	if f.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](pprofextension.NewFactory()); err != nil {
 		return f, err
 	}
 	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
 		return f, err
 	}
-	if f.Processors, err = otelcol.MakeFactoryMap(processors...); err != nil {
+	if f.Processors, err = otelcol.MakeFactoryMap[processor.Factory](tailsamplingprocessor.NewFactory(), batchprocessor.NewFactory()); err != nil {
 		return f, err
 	}
-	if f.Exporters, err = otelcol.MakeFactoryMap(exporters...); err != nil {
+	if f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](nopexporter.NewFactory()); err != nil {
 		return f, err
 	}
 	f.Telemetry = otelconftelemetry.NewFactory()
