@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command otlpload sends a bounded number of spans to an OTLP/gRPC receiver, and prints
-// how many were taken. The spans are a small shop's: traces of ten spans over five
-// services, sent as each service's SDK would send them.
+// how many were taken. A trace has ten spans, each with the attributes of usual instrumentation.
 //
 //	go run ./internal/integration/otlpload -to 127.0.0.1:4317 -spans 1000000 -rate 40000
 package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"sync"
@@ -20,6 +21,9 @@ import (
 	"time"
 
 	tracecollector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -27,7 +31,7 @@ import (
 func main() {
 	var l load
 	flag.StringVar(&l.to, "to", "127.0.0.1:4317", "`address` of the receiver")
-	flag.IntVar(&l.spans, "spans", 100_000, "spans to send, rounded up to whole rounds of 2,560")
+	flag.IntVar(&l.spans, "spans", 100_000, "spans to send, rounded up to whole requests of 510")
 	flag.IntVar(&l.rate, "rate", 40_000, "spans a second at most; 0 sends as fast as they are taken")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -51,6 +55,12 @@ type load struct {
 	sent        atomic.Int64 // spans that the receiver has taken
 }
 
+// A request is a batch of about the usual size.
+const (
+	spansOfTrace   = 10
+	spansOfRequest = 51 * spansOfTrace
+)
+
 // send sends all spans. It stops at the first error.
 func (l *load) send(ctx context.Context) error {
 	if l.spans <= 0 || l.rate < 0 {
@@ -64,19 +74,19 @@ func (l *load) send(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	rounds := make(chan time.Time) // when each is due
+	due := make(chan time.Time) // of each request
 	var all sync.WaitGroup
 	for range senders {
 		all.Go(func() {
-			for due := range rounds {
-				if err := l.round(ctx, conn, due); err != nil {
+			for at := range due {
+				if err := l.export(ctx, conn, at); err != nil {
 					cancel(err)
 					return
 				}
 			}
 		})
 	}
-	l.schedule(ctx, rounds)
+	l.schedule(ctx, due)
 	all.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("send to %s: %w", l.to, err)
@@ -84,43 +94,90 @@ func (l *load) send(ctx context.Context) error {
 	return nil
 }
 
-// schedule sends rounds at the rate, until all are sent or ctx ends.
-func (l *load) schedule(ctx context.Context, rounds chan<- time.Time) {
-	defer close(rounds)
-	due := time.Now()
-	for left := l.spans; left > 0; left -= spansOfRound {
+// schedule sends the times of requests at the rate, until all are sent or ctx ends.
+func (l *load) schedule(ctx context.Context, due chan<- time.Time) {
+	defer close(due)
+	at := time.Now()
+	for left := l.spans; left > 0; left -= spansOfRequest {
 		if l.rate > 0 {
-			due = due.Add(time.Duration(spansOfRound) * time.Second / time.Duration(l.rate))
+			at = at.Add(time.Duration(spansOfRequest) * time.Second / time.Duration(l.rate))
 		}
 		select {
-		case <-time.After(time.Until(due)):
+		case <-time.After(time.Until(at)):
 		case <-ctx.Done():
 			return
 		}
 		select {
-		case rounds <- due:
+		case due <- at:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// round sends some traces, one request for each service.
-func (l *load) round(ctx context.Context, conn *grpc.ClientConn, at time.Time) error {
-	for _, request := range newRound(at) {
-		var response tracecollector.ExportTraceServiceResponse
-		err := conn.Invoke(ctx, "/opentelemetry.proto.collector.trace.v1.TraceService/Export", request, &response, grpc.WaitForReady(true))
-		if err != nil {
-			return err
-		}
-		if p := response.GetPartialSuccess(); p.GetRejectedSpans() > 0 {
-			return errors.New("spans rejected: " + p.GetErrorMessage())
-		}
-		for _, rs := range request.GetResourceSpans() {
-			for _, ss := range rs.GetScopeSpans() {
-				l.sent.Add(int64(len(ss.GetSpans())))
-			}
-		}
+// export sends a request.
+func (l *load) export(ctx context.Context, conn *grpc.ClientConn, at time.Time) error {
+	spans := make([]*tracepb.Span, 0, spansOfRequest)
+	for len(spans) < spansOfRequest {
+		spans = appendTrace(spans, at)
 	}
+	request := &tracecollector.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{
+		Resource: &resourcepb.Resource{Attributes: texts(
+			"service.name", "shop", "service.version", "1.42.0", "telemetry.sdk.name", "opentelemetry", "telemetry.sdk.language", "go",
+			"k8s.namespace.name", "shop", "k8s.pod.name", "shop-6f9c7d5b8-x2lqp", "host.arch", "amd64")},
+		ScopeSpans: []*tracepb.ScopeSpans{{Spans: spans}},
+	}}}
+	var response tracecollector.ExportTraceServiceResponse
+	err := conn.Invoke(ctx, "/opentelemetry.proto.collector.trace.v1.TraceService/Export", request, &response, grpc.WaitForReady(true))
+	if err != nil {
+		return err
+	}
+	if p := response.GetPartialSuccess(); p.GetRejectedSpans() > 0 {
+		return errors.New("spans rejected: " + p.GetErrorMessage())
+	}
+	l.sent.Add(spansOfRequest)
 	return nil
+}
+
+// appendTrace appends a trace that ends at a time. One in 50 is a refund, and one in 100 fails.
+func appendTrace(spans []*tracepb.Span, at time.Time) []*tracepb.Span {
+	route := "/checkout/{id}"
+	if rand.IntN(50) == 0 {
+		route = "/refunds/{id}"
+	}
+	trace, parent, failed := id(16), []byte(nil), rand.IntN(100) == 0
+	took := time.Duration(50+rand.ExpFloat64()*150) * time.Millisecond
+	for i := range spansOfTrace {
+		s := &tracepb.Span{
+			TraceId: trace, SpanId: id(8), ParentSpanId: parent, Flags: 1,
+			Name: fmt.Sprint("step ", i), Kind: tracepb.Span_SpanKind(1 + i%5),
+			StartTimeUnixNano: uint64(at.Add(-took).UnixNano()), EndTimeUnixNano: uint64(at.UnixNano()),
+			Attributes: texts("http.request.method", "POST", "http.route", route, "url.path", fmt.Sprint("/checkout/", rand.IntN(5000)),
+				"server.address", "shop.example", "client.address", fmt.Sprint("198.51.100.", rand.IntN(250)),
+				"user_agent.original", "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0",
+				"db.query.text", "SELECT id, name, price, stock FROM products WHERE id = $1 ORDER BY updated_at DESC LIMIT 20"),
+		}
+		if failed && i > 5 {
+			s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "card declined"}
+		}
+		spans, parent = append(spans, s), s.SpanId
+		took -= took / 10
+	}
+	return spans
+}
+
+// texts returns attributes of keys and values in turn.
+func texts(all ...string) (attributes []*commonpb.KeyValue) {
+	for i := 0; i < len(all); i += 2 {
+		attributes = append(attributes, &commonpb.KeyValue{Key: all[i], Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: all[i+1]}}})
+	}
+	return attributes
+}
+
+func id(n int) []byte {
+	b := make([]byte, 0, n)
+	for len(b) < n {
+		b = binary.BigEndian.AppendUint64(b, rand.Uint64()|1) // never zero
+	}
+	return b
 }
