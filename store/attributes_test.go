@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -34,13 +33,14 @@ func TestAttributes(t *testing.T) {
 	ctx, root := tracer.Start(t.Context(), "GET /api", at(0))
 	ctx, middle := tracer.Start(ctx, "engine", at(0))
 	ctx, lower := child(ctx, tracer, "promql", "query", "sum(up)")
+	_, again := child(ctx, tracer, "promql", "query", "sum(up)") // shown once
 	_, leaf := child(ctx, tracer, "select", "db.query.text", "SELECT a")
 	leaf.RecordError(errors.New("refused"), at(0.5))
 	leaf.SetStatus(codes.Error, "no connection")
 	_, recorded := child(ctx, tracer, "own profile", "query", "recorded itself")
 	recorded.SetAttributes(attribute.String("pyroscope.profile.id", idOf(recorded)))
 	root.SetAttributes(attribute.String("http.route", "/api"), attribute.String("user", "alice"), attribute.Int("http.response.status_code", 200))
-	for _, span := range []trace.Span{leaf, recorded, lower, middle} {
+	for _, span := range []trace.Span{leaf, again, recorded, lower, middle} {
 		span.End(at(1))
 	}
 	root.End(at(1))
@@ -251,62 +251,5 @@ func TestRequests(t *testing.T) {
 	}
 	if _, err := openView(t, s).Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")
-	}
-}
-
-// TestAttributesModel compares the attributes of many spans with a plain list.
-func TestAttributesModel(t *testing.T) {
-	s := newStore(t)
-	tracer := newTracerProvider(s).Tracer("")
-	random := rand.New(rand.NewPCG(3, 4))
-	model := map[string][]store.Attribute{}
-	for range 3000 {
-		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		var own, below []store.Attribute
-		if random.IntN(3) > 0 {
-			path := fmt.Sprint("/", random.IntN(1+random.IntN(3000)))
-			root.SetAttributes(attribute.String("url.path", "first"), attribute.String("url.path", path), attribute.String("ignored", path))
-			own = append(own, store.Attribute{Key: "url.path", Value: path})
-		}
-		var open []trace.Span
-		for range random.IntN(4) {
-			name := fmt.Sprint("child ", random.IntN(3))
-			parent := ctx
-			if random.IntN(2) == 0 && len(open) > 0 {
-				parent = trace.ContextWithSpan(ctx, open[len(open)-1])
-			}
-			_, span := tracer.Start(parent, name)
-			open = append(open, span)
-			if random.IntN(2) == 0 {
-				text := fmt.Sprint("SELECT q", random.IntN(5))
-				span.SetAttributes(attribute.String("db.query.text", text))
-			}
-		}
-		for _, span := range slices.Backward(open) {
-			for _, a := range span.(interface{ Attributes() []attribute.KeyValue }).Attributes() {
-				a := store.Attribute{Key: string(a.Key), Value: a.Value.AsString(), Child: span.(interface{ Name() string }).Name()}
-				if !slices.Contains(below, a) {
-					below = append(below, a)
-				}
-			}
-			span.End()
-		}
-		root.End()
-		model[idOf(root)] = append(own, below...)
-	}
-	spans := s.Spans(store.SpanQuery{})
-	if len(spans) != 3000 {
-		t.Fatalf("%d spans, %+v", len(spans), s.Stats())
-	}
-	less := func(a, b store.Attribute) int { return strings.Compare(a.Child+a.Value, b.Child+b.Value) }
-	for _, span := range spans {
-		got, want := slices.Clone(span.Attributes), model[span.ProfileID]
-		// Of siblings and their children, the order is that in which they ended; here
-		// only which there are counts.
-		slices.SortFunc(got, less)
-		slices.SortFunc(want, less)
-		if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
-			t.Fatalf("got %+v, want %+v", got, want)
-		}
 	}
 }

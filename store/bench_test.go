@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -39,7 +38,7 @@ func BenchmarkExport(b *testing.B) {
 			r := readRecording(b)
 			var input []*exporter.Profile
 			for i := range 20 {
-				p := r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil)
+				p := r.replay(i)
 				if timed {
 					p = r.timed(p)
 				}
@@ -73,7 +72,7 @@ func BenchmarkBytesPerSample(b *testing.B) {
 			for b.Loop() {
 				s := newStore(b)
 				for i := range rounds * len(r.windows) {
-					p := r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil)
+					p := r.replay(i)
 					if run.timed {
 						p = r.timed(p)
 					}
@@ -104,8 +103,7 @@ func BenchmarkReach(b *testing.B) {
 					if sites > 0 {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
-					window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(n) * step), Duration: step, Resource: checkout}
-					export(b, s, r.timed(r.replay(n, window, nil)))
+					export(b, s, r.timed(r.replay(n)))
 				}
 				reach := map[exporter.Kind]float64{}
 				for _, w := range s.Windows() {
@@ -186,7 +184,7 @@ func BenchmarkFull(b *testing.B) {
 	s := newStore(b)
 	r := readRecording(b)
 	for i := 0; s.Stats().WindowsEvicted == 0; i++ {
-		export(b, s, r.replay(i, exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * step), Duration: step, Resource: checkout}, nil))
+		export(b, s, r.replay(i))
 	}
 	tracer := newTracerProvider(s).Tracer("")
 	for i := range 60000 {

@@ -77,6 +77,13 @@ func TestDirectoryStats(t *testing.T) {
 	if s := first.Stats().Directory; s.FilesWritten < 3 || s.WriteFailures != 0 || s.Bytes == 0 || s.Path != dir || s.MaxBytes != directoryBytes || s.Restoring {
 		t.Errorf("of the first process: %+v", s)
 	}
+	reader, err := store.OpenDirectory(dir, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Export(t.Context(), inWindow(2, exporter.KindCPU, cpuProfile())); !errors.Is(err, exporter.ErrShutdown) || reader.Info().Lacks != store.LacksUpdates || !spanWithID(t, reader, id).Earlier {
+		t.Errorf("a store of files: error %v, %+v", err, reader.Info())
+	}
 	for restart := range 2 { // from the files of one run, then of it and of a run without windows
 		second := openStore(t, dir)
 		got := spanWithID(t, second, id)

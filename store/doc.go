@@ -55,12 +55,9 @@
 // # After a crash or a deploy
 //
 // With [WithDirectory] a store also writes its data to files. The next process starts with
-// what earlier ones left, as far as there is room. These spans and windows have
-// Earlier set. A process that is killed loses its last window and the spans
-// since. Each process has a subdirectory of its own, with a directory per segment: profiles
-// in the pprof format, and spans as lines of JSON. Damaged files are reported and left out.
-// Files have mode 0600, directories 0700. They hold what the page shows. [OpenDirectory]
-// reads a directory without changing it, as spanprof view does.
+// what earlier ones left, as far as there is room. These spans and windows have Earlier set.
+// A process that is killed loses its last window and the spans since. [OpenDirectory] reads a
+// directory without changing it, as spanprof view does.
 //
 // # The join
 //

@@ -93,7 +93,6 @@ func (x *exactTimes) pack(times []byte) []byte {
 	x.packer.Reset(&packed)
 	_, _ = x.packer.Write(times) // a Buffer takes all
 	_ = x.packer.Close()
-	x.packer.Reset(io.Discard) // it would keep packed
 	return slices.Clone(packed.Bytes())
 }
 

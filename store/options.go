@@ -124,17 +124,20 @@ func WithoutSpanAttributes() Option {
 // is written.
 //
 // Windows are written when they arrive, in the pprof format, with the spans that ended since
-// as lines of JSON. All files of this process and of earlier ones take at most maxBytes, at
-// least 4 MiB. The oldest segments are removed first. Spans that outlive their segment have a
-// quarter of the bytes. Each process has a subdirectory of its own. Processes that run at the
-// same time each have that bound.
+// as lines of JSON. Files have mode 0600, directories 0700. They hold what the page shows. All
+// files of this process and of earlier ones take at most maxBytes, at least 4 MiB. The oldest
+// segments are removed first. Spans that outlive their segment have a quarter of the bytes.
+// Each process has a subdirectory of its own. Processes that run at the same time each have
+// that bound.
 //
 // New fails if the directory cannot be written. Later errors, such as a full disk, are counted
-// in Stats and reported to otel.Handle. The store then goes on in memory. Files that cannot be
-// read are left unchanged and reported. So are directories of earlier versions.
+// in Stats and reported to otel.Handle. The store then goes on in memory. Files that are
+// damaged or cannot be read are left unchanged and reported. So are directories of earlier
+// versions.
 //
-// Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store then needs a Shutdown. If OTEL_SDK_DISABLED or
-// SPANPROF_DISABLED is true, the directory is not used.
+// Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store
+// then needs a Shutdown. If OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is
+// not used.
 func WithDirectory(path string, maxBytes int64) Option {
 	return optionFunc(func(c config) config {
 		c.directory, c.directoryBytes, c.withDirectory = path, maxBytes, true

@@ -45,10 +45,9 @@ func readRecording(tb testing.TB) *recording {
 	return r
 }
 
-// replay returns the k-th window as it would be with other spans: the same work
-// once more. The first spans are those given.
-func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Profile {
-	old := r.windows[k%len(r.windows)]
+// replay returns the n-th window as it would be with other spans: the same work once more.
+func (r *recording) replay(n int) *exporter.Profile {
+	old := r.windows[n%len(r.windows)]
 	p := &profile.Profile{
 		SampleType: old.SampleType, PeriodType: old.PeriodType, Period: old.Period,
 		Mapping: old.Mapping, Location: old.Location, Function: old.Function,
@@ -56,19 +55,13 @@ func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Pro
 	}
 	fresh := make(map[string]string)
 	renew := func(old string, length int) []string {
-		id, ok := fresh[old]
-		switch {
-		case ok:
-		case length == 16 && len(ids) > 0:
-			id, ids = ids[0], ids[1:]
-		default:
+		if fresh[old] == "" {
 			var b [16]byte
 			binary.NativeEndian.PutUint64(b[:], r.rand.Uint64())
 			binary.NativeEndian.PutUint64(b[8:], r.rand.Uint64())
-			id = hex.EncodeToString(b[:length/2])
+			fresh[old] = hex.EncodeToString(b[:length/2])
 		}
-		fresh[old] = id
-		return []string{id}
+		return []string{fresh[old]}
 	}
 	for i, old := range old.Sample {
 		s := *old
@@ -84,7 +77,7 @@ func (r *recording) replay(k int, w exporter.Window, ids []string) *exporter.Pro
 		}
 		p.Sample[i] = &s
 	}
-	return exporter.NewParsedProfile(w, p)
+	return inWindow(n, exporter.KindCPU, p)
 }
 
 // timed returns p with random times in the window, one for each sample.

@@ -6,6 +6,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,25 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// matched is a condition with the stacks that it selects, each a letter.
+type matched struct {
+	label string
+	op    store.MatchOp
+	value string
+	want  string
+}
+
+func (m matched) check(t *testing.T, s *store.Store) {
+	t.Helper()
+	var got strings.Builder
+	for _, line := range folded(selectCPU(t, s, matcher(t, m.label, m.op, m.value))) {
+		got.WriteString(line[:1])
+	}
+	if got.String() != m.want {
+		t.Errorf("%s %d %q: got %q, want %q", m.label, m.op, m.value, got.String(), m.want)
+	}
+}
+
 func TestMatchers(t *testing.T) {
 	s := newStore(t)
 	p := cpuProfile(
@@ -170,12 +190,7 @@ func TestMatchers(t *testing.T) {
 	)
 	p.Sample[3].NumLabel = map[string][]int64{"bytes": {512}}
 	export(t, s, inWindow(0, exporter.KindCPU, p))
-	for _, test := range []struct {
-		label string
-		op    store.MatchOp
-		value string
-		want  string
-	}{
+	for _, test := range []matched{
 		{"profile_id", store.MatchEqual, "p1", "a"},
 		{"profile_id", store.MatchEqual, "s1", "a"},
 		{"span_id", store.MatchEqual, "p2", "bc"},
@@ -194,13 +209,7 @@ func TestMatchers(t *testing.T) {
 		{"bytes", store.MatchEqual, "512", "d"},
 		{"none", store.MatchEqual, "", "abcd"},
 	} {
-		var got strings.Builder
-		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
-			got.WriteString(line[:1])
-		}
-		if got := got.String(); got != test.want {
-			t.Errorf("%s %d %q: got %q, want %q", test.label, test.op, test.value, got, test.want)
-		}
+		test.check(t, s)
 	}
 	both := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, "p2"), matcher(t, "team", store.MatchEqual, "y"), store.Matcher{})
 	if diff := cmp.Diff([]string{"c 10000000"}, folded(both)); diff != "" {
@@ -380,6 +389,11 @@ func TestOptions(t *testing.T) {
 	}
 	if _, err := store.New(store.WithMaxBytes(8<<20 - 1)); err == nil {
 		t.Error("no error below 8 MiB")
+	}
+	for _, fraction := range []float64{-0.1, 1.1, math.NaN()} {
+		if _, err := store.New(store.WithSampling(fraction)); err == nil {
+			t.Errorf("no error for WithSampling(%v)", fraction)
+		}
 	}
 	if s := newStore(t, store.WithMaxBytes(8<<20)); s.Stats().MaxBytes != 8<<20 {
 		t.Error(s.Stats().MaxBytes)

@@ -5,7 +5,6 @@ package store_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,12 +63,7 @@ func TestServiceMatchers(t *testing.T) {
 		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"c", 1, nil})),
 		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "2")})),
 	)
-	for _, test := range []struct {
-		label string
-		op    store.MatchOp
-		value string
-		want  string
-	}{
+	for _, test := range []matched{
 		{"service_name", store.MatchEqual, "cart", "ac"},
 		{"service_name", store.MatchNotEqual, "cart", "bd"},
 		{"service_name", store.MatchEqual, "proxied", "b"},
@@ -77,13 +71,7 @@ func TestServiceMatchers(t *testing.T) {
 		{"service_version", store.MatchRegexp, "1.*", "abc"},
 		{"service_version", store.MatchEqual, "2", "d"},
 	} {
-		var got strings.Builder
-		for _, line := range folded(selectCPU(t, s, matcher(t, test.label, test.op, test.value))) {
-			got.WriteString(line[:1])
-		}
-		if got.String() != test.want {
-			t.Errorf("%s %d %q: got %s, want %s", test.label, test.op, test.value, got.String(), test.want)
-		}
+		test.check(t, s)
 	}
 }
 

@@ -33,11 +33,7 @@ func TestRandomDamage(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	reader := NewRoom(64<<20, r.keys)
-	if err := reader.OpenDirectory(path, func(err error) { t.Fatal(err) }); err != nil {
-		t.Fatal(err)
-	}
-	whole := contentsOf(t, reader)
+	whole := contentsOf(t, readRoom(t, path, 64<<20))
 	sums := make(map[string]Sums)
 	for i, e := range whole.Spans {
 		sums[e.ID.String()] = whole.Sums[i]

@@ -40,6 +40,16 @@ func openRoom(t *testing.T, path string, maxBytes int64) *Room {
 	return r
 }
 
+// readRoom returns a room that has read a directory. Errors of files fail the test.
+func readRoom(t *testing.T, path string, maxBytes int64) *Room {
+	t.Helper()
+	r := NewRoom(maxBytes, attributes.NewKeys(nil))
+	if err := r.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // sealNow seals the open segment.
 func (r *Room) sealNow() {
 	r.mu.Lock()
@@ -124,10 +134,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal("not flushed")
 	}
 	// Another process reads while the first one runs.
-	reader := NewRoom(64<<20, r.keys)
-	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	reader := readRoom(t, path, 64<<20)
 	if diff := cmp.Diff(before, contentsOf(t, reader)); diff != "" {
 		t.Error("while it runs:", diff)
 	}
@@ -224,10 +231,7 @@ func TestDiskBound(t *testing.T) {
 	if counts.Bytes > 12_000*3/4 || counts.Bytes < 6_000 || counts.Removed < 10 || counts.Failed > 0 {
 		t.Errorf("%+v", counts)
 	}
-	reader := NewRoom(64<<20, r.keys)
-	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	reader := readRoom(t, path, 64<<20)
 	windows := reader.View().Windows()
 	if len(windows) < 5 || !windows[len(windows)-1].Start.Equal(time.Unix(0, 39*length)) {
 		t.Errorf("%d windows", len(windows))
@@ -400,10 +404,7 @@ func TestSpansFileBound(t *testing.T) {
 	if n := sizeOfAll(t, path); n > maxBytes || n != r.closed.Bytes || r.closed.Failed > 0 {
 		t.Errorf("%d bytes in files, %+v", n, r.closed)
 	}
-	small := NewRoom(8<<20, r.keys)
-	if err := small.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	small := readRoom(t, path, 8<<20)
 	used := int64(0)
 	for _, s := range slices.Backward(small.sealed) {
 		if n := s.spans.bytes(); n > max(small.target, small.maxBytes-3*used)/share {
@@ -455,10 +456,7 @@ func TestKeptOfMany(t *testing.T) {
 	for _, old := range kept {
 		_ = os.CopyFS(filepath.Join(path, filepath.Base(filepath.Dir(old)), keptName), os.DirFS(old)) // fails if it is there
 	}
-	reader := NewRoom(64<<20, attributes.NewKeys(nil))
-	if err := reader.OpenDirectory(path, func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	reader := readRoom(t, path, 64<<20)
 	c, ids := contentsOf(t, reader), make(map[ident.Key]bool)
 	for i, e := range c.Spans {
 		if ids[e.ID] || c.Sums[i].CPU != tick {

@@ -83,11 +83,7 @@ func TestFullDisk(t *testing.T) {
 	if got := r.disk.Counts().Failed; got != before.Failed {
 		t.Errorf("%d writes failed with room", got-before.Failed)
 	}
-	reader := NewRoom(64<<20, r.keys)
-	if err := reader.OpenDirectory(filepath.Join(mounted, "store"), func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
-	windows := reader.View().Windows()
+	windows := readRoom(t, filepath.Join(mounted, "store"), 64<<20).View().Windows()
 	t.Logf("%d of %d windows are on the disk, %d writes failed, %d bytes in memory", len(windows), n, before.Failed, r.Bytes())
 	for i := range 3 {
 		if at := len(windows) - 3 + i; at < 1 || windows[at].Start.UnixNano() != int64(last-3+i)*length {

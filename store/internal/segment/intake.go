@@ -136,21 +136,16 @@ func (i *Intake) Dropped() int64 { return i.dropped.Load() }
 // work delivers spans until few are left.
 func (i *Intake) work() {
 	pprof.SetGoroutineLabels(context.Background()) // it inherited the labels of a span
-	for more := true; more; {
-		i.Drain()
-		more = false
-		for k := range i.shards {
-			s := &i.shards[k]
-			s.mu.Lock()
-			more = more || len(s.ended) >= wakeLen
-			s.mu.Unlock()
-		}
+	for i.drain() >= wakeLen {
 	}
 	i.working.Store(false)
 }
 
 // Drain delivers the spans that have ended before the call.
-func (i *Intake) Drain() {
+func (i *Intake) Drain() { i.drain() }
+
+// drain returns how many spans it delivered.
+func (i *Intake) drain() (n int) {
 	i.draining.Lock()
 	defer i.draining.Unlock()
 	for k := range i.shards {
@@ -171,9 +166,11 @@ func (i *Intake) Drain() {
 		for part := range slices.Chunk(ended, wakeLen) { // the buffers stay, and so they are small
 			i.deliver(part)
 		}
+		n += len(ended)
 		clear(ended) // the snapshots are not needed any more
 		i.spare = ended[:0]
 	}
+	return n
 }
 
 func (i *Intake) deliver(ended []sdktrace.ReadOnlySpan) {

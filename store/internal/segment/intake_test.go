@@ -116,7 +116,9 @@ func TestIntakeSampling(t *testing.T) {
 			_, s := tracer.Start(t.Context(), "GET")
 			s.End()
 		}
-		i.Drain()
+		if err := i.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
 		v := i.room.View()
 		list, _ := v.List(t.Context(), &SpanQuery{})
 		names, _ := v.Names(t.Context())

@@ -368,8 +368,8 @@ func TestCoverageAfterMany(t *testing.T) {
 	}
 	export(t, r, windowOf(0, exporter.KindCPU, profileOf(row{"f", 1, nil})))
 	s := Span{Ended: Ended{Service: "a", Duration: second}}
-	if c, _, known := r.View().Coverage(&s); c != Whole || !known || len(r.profiles) != maxServices+1 {
-		t.Errorf("%v, %t, %d services", c, known, len(r.profiles))
+	if c, _, known := r.View().Coverage(&s); c != Whole || !known || len(r.profiles) != maxServices+1 || !slices.Equal(r.Services(), []string{"service0"}) {
+		t.Errorf("%v, %t, %d services, of this process %q", c, known, len(r.profiles), r.Services())
 	}
 }
 
