@@ -27,8 +27,7 @@ build() { say env GOWORK=off GOFLAGS=-buildvcs=false go build -C internal/integr
 cpu() { curl -sf http://127.0.0.1:9888/metrics | awk '/^otelcol_process_cpu_seconds/ { print $NF }'; }
 
 # load sends spans to a build, always at the same rate. It prints the CPU time of a span in
-# us. Spans come in rounds of 2,560. With a third argument it records the Collector for that
-# time.
+# us. With a third argument it records the Collector for that time.
 load() {
 	local program="$1" spans="$2" first collector recording=""
 	"$out/$program" --config examples/collector-pgo/gateway.yaml 2>>"$out/$program.log" &
