@@ -29,6 +29,7 @@ import (
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer"
 )
 
 // children are the programs that tests start from this executable. The key is a variable of
@@ -58,13 +59,14 @@ func providerOf() (*spanprof.TracerProvider, *resource.Resource) {
 // The page Running now has the goroutines of open spans.
 func TestPageOfRunningSpans(t *testing.T) {
 	tp, _ := newTracerProvider(t)
-	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)))
+	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine)),
+		inprocess.WithViewerOptions(viewer.WithAllowedHosts("debug.example.com")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, span := tp.Tracer("test").Start(t.Context(), "GET /orders")
 	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/running?format=text", http.NoBody))
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://debug.example.com/running?format=text", http.NoBody))
 	for _, want := range []string{"\nGET /orders  1 goroutine  ", span.SpanContext().SpanID().String(), ".TestPageOfRunningSpans  inprocess_test.go:"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%q is not in\n%s", want, w.Body)
