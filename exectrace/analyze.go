@@ -121,7 +121,7 @@ func readFormat(in *input) (string, io.Reader, error) {
 	case format == "go 1.22", format == "go 1.23", format == "go 1.25", format == "go 1.26": // Go 1.27 writes 1.26 too
 		return format, whole, nil
 	}
-	return "", nil, fmt.Errorf("%w: it is %s", ErrFormat, format)
+	return "", nil, fmt.Errorf("%w: it is %q", ErrFormat, format)
 }
 
 // input is a bounded reader that keeps the error of r.

@@ -118,7 +118,7 @@ func (t *spanTimes) fit() ([]byte, error) {
 			return nil, fmt.Errorf("exectrace: exact times: %w", err)
 		}
 		goroutines, waits := (len(t.Goroutines)+1)/2, len(t.Waits)/2
-		if len(data) <= store.MaxExactTimes || t.Omitted && waits == len(t.Waits) {
+		if len(data) <= store.MaxExactTimes || t.Omitted && waits == len(t.Waits) && goroutines == len(t.Goroutines) {
 			return data, nil
 		}
 		t.Omitted = true

@@ -89,8 +89,8 @@
 //
 // A time between rounds counts at most three times its plan. The rest is unwatched: the process
 // was stopped or suspended, or waited for a CPU. It is in no profile. Neither is a window
-// without a round. [WallStatus] has the sum. A comment of each profile has the gaps and the
-// times between rounds. The viewer estimates errors from them.
+// without a round. [WallStatus] has the sum. A comment of each profile has the times
+// between rounds. The viewer estimates errors from them.
 //
 // # Limits
 //

@@ -54,7 +54,7 @@ type record struct {
 	Names   map[string]costs `json:"names"`
 }
 
-// Guard calls run for about five seconds, in ten rounds. run does the work to be guarded with
+// Guard calls run for about five seconds, in ten rounds, and again after a growth. run does the work to be guarded with
 // spans of tp, at least one. Guard compares the costs of local root spans, by name, with file.
 // A cost has grown if the growth is beyond the noise and more than 5 %. In 99 % of runs without
 // a difference the noise is larger. Other work on the machine may slow a whole run. So a growth
@@ -105,10 +105,10 @@ func check(tb testing.TB, want, got *record, again func() (*record, error)) {
 	if err != nil {
 		tb.Fatalf("spanproftest: %v", err)
 	}
-	for cost, text := range grown(tb, want, got) {
-		if first[cost] != "" {
-			tb.Error(text)
-		}
+	second := grown(tb, want, got)
+	maps.DeleteFunc(second, func(c cost, _ string) bool { return first[c] == "" })
+	for _, text := range slices.Sorted(maps.Values(second)) {
+		tb.Error(text)
 	}
 }
 

@@ -32,6 +32,10 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
 	_, _ = span("a", func() {
 		var ctx context.Context
 		ctx, end = context.WithCancel(t.Context())
@@ -46,6 +50,12 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 			return
 		}
 		t.Cleanup(func() { _ = response.Body.Close() })
+		second, err := secure.Client().Get(secure.URL)
+		if err != nil || second.ProtoMajor != 2 {
+			t.Errorf("got %v, %v, want HTTP/2", second, err)
+			return
+		}
+		_ = second.Body.Close()
 	})
 	defer end()
 	for _, source := range sources() {

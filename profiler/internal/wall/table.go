@@ -141,13 +141,15 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 // helpers are goroutines of the standard library that wait for a connection or a transaction. They
 // start within a span and inherit its labels: the first when a handler has read its request's body.
 var helpers = map[string]bool{
-	"net/http.(*connReader).backgroundRead": true,
-	"net/http.(*persistConn).readLoop":      true,
-	"net/http.(*persistConn).writeLoop":     true,
-	"net/http.(*http2ClientConn).readLoop":  true,
-	"database/sql.(*DB).connectionOpener":   true,
-	"database/sql.(*Rows).awaitDone":        true,
-	"database/sql.(*Tx).awaitDone":          true,
+	"net/http.(*connReader).backgroundRead":          true,
+	"net/http.(*persistConn).readLoop":               true,
+	"net/http.(*persistConn).writeLoop":              true,
+	"net/http.(*http2ClientConn).readLoop":           true,
+	"net/http/internal/http2.(*ClientConn).readLoop": true, // from Go 1.27 on
+	"golang.org/x/net/http2.(*ClientConn).readLoop":  true,
+	"database/sql.(*DB).connectionOpener":            true,
+	"database/sql.(*Rows).awaitDone":                 true,
+	"database/sql.(*Tx).awaitDone":                   true,
 }
 
 // ofHelper reports whether a sample is of one of the helpers.

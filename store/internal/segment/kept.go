@@ -217,7 +217,7 @@ func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 }
 
 // pending returns ids without a record in the sources that stay, the newest first. Spans that
-// ended later precede children of such traces, spans that run, and others.
+// ended later and spans that run precede children of such traces, and others.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
 	take := func(list []ident.Key) (missed int64) {
@@ -231,7 +231,7 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 		}
 		return missed
 	}
-	k.unended = take(k.ends)
+	k.unended = take(k.ends) + take(k.runs)
 	for _, s := range slices.Backward(k.sources) {
 		for i := 0; i < len(s.spans.list) && budget > spanBytes; i++ {
 			if r := &s.spans.list[i]; r.child && k.roots[r.trace] {
@@ -240,7 +240,6 @@ func (k *keeper) pending(budget int64) map[ident.Key]bool {
 			}
 		}
 	}
-	k.unended += take(k.runs)
 	k.lost = take(k.others)
 	return ids
 }
