@@ -119,7 +119,7 @@ func (f *frozen) addList(params url.Values) {
 	for _, s := range spans {
 		_, _ = f.add("", with(about, "query", s.Query))
 	}
-	_, _ = f.add("names", with(with(with(params, "order", ""), "by", ""), "limit", ""))
+	_, _ = f.add("names", with(with(params, "order", ""), "limit", ""))
 	_, _ = f.add("", with(params, "order", "cpu"))
 	_, _ = f.add("", with(params, "order", ""))
 	_, _ = f.add("log", url.Values{})

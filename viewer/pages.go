@@ -41,7 +41,7 @@ var pages = map[string]page{
 			if q.format == formatText && q.params.Get("name") != "" && !q.params.Has("order") {
 				return a.About(q.spans)
 			}
-			return a.SpanList(q.spans, q.params.Get("by"))
+			return a.SpanList(q.spans)
 		},
 		frozen: true,
 	},

@@ -23,7 +23,7 @@ import (
 var knownParams = []string{
 	"query", "from", "until", "format", "labels",
 	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
-	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir",
+	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "since", "dir",
 	"function", "view", "zoom", "search", "sort", "per", "package", "file", "line",
 }
 
