@@ -93,15 +93,7 @@ var pages = map[string]page{
 // comparison has two addresses: one shows two graphs, the other one coloured graph.
 var comparison = page{
 	fallback: formatHTML, parse: parseComparison,
-	data:  func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
-	pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.PprofDiff(q.query, q.right) },
-	folded: func(a *answer.Reader, q *question) (string, error) {
-		c, err := a.Compare(q.query, q.right)
-		if err != nil {
-			return "", err
-		}
-		return c.Folded(), nil
-	},
+	data:   func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
 	frozen: true,
 }
 

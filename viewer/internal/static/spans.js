@@ -73,7 +73,7 @@ export function spansView(reload) {
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
-  const share = h('div', { class: 'actions' }, downloads('profile', '', { query: '.cpu{}', ...range() }, () => link('', pageParams())));
+  const share = h('div', { class: 'actions' }, downloads({ query: '.cpu{}', ...range() }, () => link('', pageParams())));
 
   table.addEventListener('keydown', (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
