@@ -211,7 +211,7 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	if err != nil {
 		return nil, nil, err
 	}
-	return answer.NewReader(ctx, view, h.currentStatus(), &h.program, unknown(q.params)), view.Close, nil
+	return answer.NewReader(ctx, view, h.currentStatus(), &h.program), view.Close, nil
 }
 
 // unchanged returns the answer to a client that polls a list and has it already. It is nil if

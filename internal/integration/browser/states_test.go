@@ -167,9 +167,6 @@ func TestStates(t *testing.T) {
 	b.run("the names", visible(`.bynames tbody tr`))
 	text("their number", `.tools [role=status]`, `^130 names of 130 spans`)
 
-	open("an address with a mistake", "odrer", "cpu")
-	text("an unknown parameter", `main .note`, `unknown parameters: ."odrer"`)
-
 	held(func() {
 		open("a graph that is on its way", "query", ".cpu")
 		b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))
