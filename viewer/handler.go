@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -28,13 +27,9 @@ import (
 // Handler returns the viewer of a source, such as a *store.Store. Mount it under a path that
 // ends in a slash, with or without http.StripPrefix. The package documentation lists the pages.
 //
-// Options that cannot be used are ignored and reported to otel.Handle. The handler is
-// safe for concurrent use. Every request reads one view of the source.
+// The handler is safe for concurrent use. Every request reads one view of the source.
 func Handler(s store.Source, opts ...Option) http.Handler {
-	c, err := newConfig(opts)
-	if err != nil {
-		otel.Handle(err)
-	}
+	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
 	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
 	return &handler{source: s, config: c}
