@@ -13,10 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -39,8 +36,6 @@ type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// traced counts the requests within a span that is recorded.
-	traced atomic.Uint64
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -48,9 +43,6 @@ var _ http.Handler = (*handler)(nil)
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurityHeaders(w.Header())
-	if trace.SpanFromContext(r.Context()).IsRecording() {
-		h.traced.Add(1)
-	}
 	if !hostAllowed(r.Host, h.hosts) {
 		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with viewer.WithAllowedHosts, by inprocess.WithViewerOptions if inprocess.Start made this handler", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return

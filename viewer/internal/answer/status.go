@@ -50,10 +50,6 @@ const wrong = "wrong"
 type SelfCheck struct {
 	Checks   int       `json:"checks"`
 	Findings []Finding `json:"findings"`
-	// SampledShare is the share of spans that are sampled, and so labelled. UnlabelledShare
-	// is the share of CPU time outside of spans. Each is nil without a whole.
-	SampledShare    *float64 `json:"sampledShare,omitempty"`
-	UnlabelledShare *float64 `json:"unlabelledShare,omitempty"`
 	// Started is about how many spans were started, Sampled about how many of them are sampled.
 	Started uint64 `json:"-"`
 	Sampled uint64 `json:"-"`
@@ -80,7 +76,7 @@ func (r *Reader) selfCheck() SelfCheck {
 	return *r.status.SelfCheck
 }
 
-// write writes the mistakes for a terminal. With all it also writes notes, shares, and a
+// write writes the mistakes for a terminal. With all it also writes notes, and a
 // line if nothing was found.
 func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	if s == nil {
@@ -89,12 +85,6 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	line := func(text string) { termtext.Prose(b, "check", 9, text) }
 	if all && len(s.Findings) == 0 {
 		line(fmt.Sprintf("all %d checks pass", s.Checks))
-	}
-	if all && s.SampledShare != nil {
-		line(fmt.Sprintf("%.1f %% of spans are sampled", 100**s.SampledShare))
-	}
-	if all && s.UnlabelledShare != nil {
-		line(fmt.Sprintf("%.1f %% of CPU time is in no span", 100**s.UnlabelledShare))
 	}
 	for _, f := range s.Findings {
 		if all || f.Severity == wrong {
