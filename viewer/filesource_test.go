@@ -206,17 +206,12 @@ func TestAnswersOverAFile(t *testing.T) {
 	if len(line.Buckets) != 1 || line.Buckets[0].Rest != 77e7 {
 		t.Errorf("time line %+v", line)
 	}
-	var log answer.Log
-	getJSON(t, h, "/log?format=json", http.StatusOK, &log)
-	if len(log.Kinds) != 1 || log.Kinds[0].Kind != "cpu" {
-		t.Errorf("log %+v", log)
-	}
 }
 
 // A source that fails is an error of the server, on every page.
 func TestSourceFails(t *testing.T) {
 	for _, address := range []string{
-		"/?format=json", "/?format=text", "/log?format=json", "/timeline?query=.cpu", target("/", "query", ".cpu", "format", "folded"),
+		"/?format=json", "/?format=text", "/timeline?query=.cpu", target("/", "query", ".cpu", "format", "folded"),
 		target("/", "query", ".cpu", "format", "text"), target("/profile", "query", ".cpu"), target("/comparison", "query", ".cpu", "format", "json"),
 	} {
 		source := newFile(t)

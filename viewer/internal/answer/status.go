@@ -11,7 +11,6 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Status is the state of the profiler, as the program gave it to the viewer.
@@ -97,8 +96,6 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 type Log struct {
 	Status *Status     `json:"status,omitempty"`
 	Stats  store.Stats `json:"stats"`
-	// Kinds are the windows held, by kind.
-	Kinds []sums.Windows `json:"kinds"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -108,7 +105,7 @@ type Log struct {
 
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
-	l := &Log{Status: r.status, Stats: r.stats, Kinds: sums.ByKind(r.allWindows()), Fixed: r.fixed()}
+	l := &Log{Status: r.status, Stats: r.stats, Fixed: r.fixed()}
 	l.Note = r.notes()
 	return answered(r, l)
 }
@@ -129,7 +126,7 @@ func (l *Log) Text() string {
 		}
 	}
 	writeNote(&b, l.Note)
-	numbers, _ := json.MarshalIndent(map[string]any{"stats": l.Stats, "kinds": l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
+	numbers, _ := json.MarshalIndent(l.Stats, "", " ") // Numbers can be encoded.
 	b.Write(numbers)
 	b.WriteByte('\n')
 	return b.String()
