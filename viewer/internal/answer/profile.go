@@ -87,7 +87,6 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	if a.Span != nil {
 		timed := r.withExactTimes(r.withTimes(*a.Span))
-		timed.hoist(trace)
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)
