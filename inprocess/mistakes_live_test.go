@@ -273,18 +273,6 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "the page is mounted inside of the instrumentation", id: "page-lists-itself",
-		run: func(p *program) {
-			p.start(wrapped())
-			page := p.page
-			p.page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ctx, span := otel.Tracer("otelhttp").Start(r.Context(), "GET /debug/spanprof/")
-				defer span.End()
-				page.ServeHTTP(w, r.WithContext(ctx))
-			})
-		},
-	},
-	{
 		what: "a second Start", id: "second-profiler", wrong: true,
 		logged: "2 profilers of this process measure the CPU",
 		run: func(p *program) {

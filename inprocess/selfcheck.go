@@ -28,12 +28,10 @@ import (
 func check(f *selfcheck.Facts) (check viewer.SelfCheck, headline string) {
 	found, number := selfcheck.Run(f)
 	check = viewer.SelfCheck{
-		Checks:        number,
-		Gaps:          selfcheck.Gaps(f),
-		SpansStarted:  f.Sampled + f.Unsampled,
-		SpansSampled:  f.Sampled,
-		CPU:           f.Store.CPUTime,
-		CPUUnlabelled: f.Store.CPUTime - f.Store.CPUTimeLabelled,
+		Checks:       number,
+		Gaps:         selfcheck.Gaps(f),
+		SpansStarted: f.Sampled + f.Unsampled,
+		SpansSampled: f.Sampled,
 	}
 	for _, one := range found {
 		check.Findings = append(check.Findings, one.Finding)

@@ -162,23 +162,3 @@ func TestLocalRootOfChild(t *testing.T) {
 		t.Errorf("total %d of %s, note %q", a.Total, a.Query, a.Note)
 	}
 }
-
-// A span has the attributes of its children too, which have records of their own.
-func TestAttributesOfChildren(t *testing.T) {
-	s, root, child := newTimedFamily(t)
-	h := viewer.Handler(s)
-	for id, want := range map[string]store.Attribute{
-		root:  {Key: "db.query.text", Value: "SELECT", Child: "query"},
-		child: {Key: "db.query.text", Value: "SELECT"},
-	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
-		if len(a.Span.Attributes) != 1 || a.Span.Attributes[0] != want || a.Span.AttributesOmitted {
-			t.Errorf("attributes %+v, want %+v", a.Span.Attributes, want)
-		}
-	}
-	text := get(t, h, target("/", "query", byID(root), "format", "text")).Body.String()
-	if !strings.Contains(text, "db.query.text=SELECT (query)\n") {
-		t.Errorf("the attribute of the child is not in\n%s", text)
-	}
-}

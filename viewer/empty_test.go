@@ -273,12 +273,3 @@ func TestNilOption(t *testing.T) {
 		t.Errorf("status %d", w.Code)
 	}
 }
-
-// A misspelt parameter is named.
-func TestUnknownParameters(t *testing.T) {
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(newStore(t)), target("/", "format", "json", "odrer", "cpu", "order", "cpu"), http.StatusOK, &list)
-	if !strings.Contains(list.Note, `unknown parameters: ["odrer"]`) {
-		t.Errorf("note %q", list.Note)
-	}
-}

@@ -27,8 +27,8 @@ type frozen struct {
 	room    int                        // bytes left
 }
 
-// freeze answers a page as one file with the answers that it would fetch. A list also has its
-// other orders, the names, the log, and the graphs of its slowest spans.
+// freeze answers a page as one file with the answers that it would fetch. A list also has
+// the names, and the graphs of its slowest spans.
 func (h *handler) freeze(ctx context.Context, segment string, params url.Values) (response, error) {
 	f := frozen{h, ctx, map[string]json.RawMessage{}, maxFrozenBytes - len(static.Frozen("", nil))}
 	params = with(params, "since", "")
@@ -97,9 +97,9 @@ func (f *frozen) addList(params url.Values) {
 	f.ctx, cancel = context.WithTimeout(f.ctx, maxAnswerTime)
 	defer cancel()
 	var list struct {
-		Spans, Groups, Process []linked
-		Ranged                 bool
-		Work                   string
+		Spans  []struct{ Query string }
+		Ranged bool
+		Work   string
 	}
 	slowest, err := f.add("", with(params, "order", "slowest"))
 	if err == nil {
@@ -115,40 +115,8 @@ func (f *frozen) addList(params url.Values) {
 		}
 	}
 	_, _ = f.add("timeline", with(about, "query", list.Work))
-	spans := list.Spans[:min(len(list.Spans), frozenSpans)]
-	for _, s := range spans {
+	for _, s := range list.Spans[:min(len(list.Spans), frozenSpans)] {
 		_, _ = f.add("", with(about, "query", s.Query))
 	}
-	_, _ = f.add("names", with(with(with(params, "order", ""), "by", ""), "limit", ""))
-	_, _ = f.add("", with(params, "order", "cpu"))
-	_, _ = f.add("", with(params, "order", ""))
-	_, _ = f.add("log", url.Values{})
-	// The other profiles of the spans, then of their names and of the whole process.
-	for _, of := range [][]linked{spans, list.Groups[:min(len(list.Groups), frozenSpans)], list.Process} {
-		for _, to := range of {
-			f.addKinds(with(about, "query", to.Query))
-		}
-	}
-}
-
-// linked is an entry with a link to its profile.
-type linked struct{ Query string }
-
-// addKinds adds a profile, and the profiles of other kinds that its page links to.
-func (f *frozen) addKinds(params url.Values) {
-	var profile struct {
-		Kinds []struct {
-			linked
-			Samples int64
-		}
-	}
-	body, err := f.add("", params)
-	if err != nil || json.Unmarshal(body, &profile) != nil {
-		return
-	}
-	for _, k := range profile.Kinds {
-		if k.Samples > 0 {
-			_, _ = f.add("", with(params, "query", k.Query))
-		}
-	}
+	_, _ = f.add("names", with(with(params, "order", ""), "limit", ""))
 }

@@ -13,11 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
@@ -28,13 +24,9 @@ import (
 // Handler returns the viewer of a source, such as a *store.Store. Mount it under a path that
 // ends in a slash, with or without http.StripPrefix. The package documentation lists the pages.
 //
-// Options that cannot be used are ignored and reported to otel.Handle. The handler is
-// safe for concurrent use. Every request reads one view of the source.
+// The handler is safe for concurrent use. Every request reads one view of the source.
 func Handler(s store.Source, opts ...Option) http.Handler {
-	c, err := newConfig(opts)
-	if err != nil {
-		otel.Handle(err)
-	}
+	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
 	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
 	return &handler{source: s, config: c}
@@ -44,8 +36,6 @@ type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// traced counts the requests within a span that is recorded.
-	traced atomic.Uint64
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -53,9 +43,6 @@ var _ http.Handler = (*handler)(nil)
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurityHeaders(w.Header())
-	if trace.SpanFromContext(r.Context()).IsRecording() {
-		h.traced.Add(1)
-	}
 	if !hostAllowed(r.Host, h.hosts) {
 		http.Error(w, fmt.Sprintf("spanprof: profiles are shown on loopback names only, and %q is none: list the host with viewer.WithAllowedHosts, by inprocess.WithViewerOptions if inprocess.Start made this handler", termtext.Clip(r.Host, termtext.MaxQuoted)), http.StatusForbidden)
 		return

@@ -46,7 +46,7 @@ func TestHostAllowed(t *testing.T) {
 			t.Errorf("%q: allowed %t, want %t", host, got, want)
 		}
 	}
-	if !allowed("debug.internal:8080", "debug.internal") || allowed("other.internal", "debug.internal") {
+	if !allowed("debug.internal:8080", "Debug.internal:80") || allowed("other.internal", "debug.internal") {
 		t.Error("a list of hosts does not allow those on it, or others too")
 	}
 	if !allowed("anything", "*") {

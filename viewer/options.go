@@ -5,12 +5,8 @@ package viewer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -36,28 +32,13 @@ type config struct {
 	leaks func(io.Writer) error
 }
 
-// newConfig drops hosts that it cannot use: the handler stays closed to them.
-func newConfig(opts []Option) (config, error) {
-	var c config
+func newConfig(opts []Option) (c config) {
 	for _, opt := range opts {
 		if opt != nil {
 			c = opt.apply(c)
 		}
 	}
-	var (
-		hosts []string
-		errs  []error
-	)
-	for _, host := range c.hosts {
-		name := hostname(host)
-		if name == "" || strings.ContainsAny(host, "/ @") || strings.Contains(name, "*") && name != "*" {
-			errs = append(errs, fmt.Errorf("viewer: allowed host %q is ignored: give a host name as it stands in a URL, such as \"debug.example.com\", or \"*\"", host))
-			continue
-		}
-		hosts = append(hosts, name)
-	}
-	c.hosts = hosts
-	return c, errors.Join(errs...)
+	return c
 }
 
 // WithFlush sets the function that a POST to flush calls, and shows a button for it.
@@ -89,11 +70,12 @@ func WithStatus(f func() Status) Option {
 //
 // By default only loopback names are allowed: localhost, *.localhost and the
 // loopback addresses. Otherwise a web page could read profiles through a name that
-// it resolves to this machine (DNS rebinding). A
-// name that cannot be used is ignored and reported to otel.Handle.
+// it resolves to this machine (DNS rebinding).
 func WithAllowedHosts(hosts ...string) Option {
 	return optionFunc(func(c config) config {
-		c.hosts = append(slices.Clip(c.hosts), hosts...)
+		for _, host := range hosts {
+			c.hosts = append(c.hosts, hostname(host))
+		}
 		return c
 	})
 }

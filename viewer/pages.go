@@ -41,7 +41,7 @@ var pages = map[string]page{
 			if q.format == formatText && q.params.Get("name") != "" && !q.params.Has("order") {
 				return a.About(q.spans)
 			}
-			return a.SpanList(q.spans, q.params.Get("by"))
+			return a.SpanList(q.spans)
 		},
 		frozen: true,
 	},
@@ -93,15 +93,7 @@ var pages = map[string]page{
 // comparison has two addresses: one shows two graphs, the other one coloured graph.
 var comparison = page{
 	fallback: formatHTML, parse: parseComparison,
-	data:  func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
-	pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.PprofDiff(q.query, q.right) },
-	folded: func(a *answer.Reader, q *question) (string, error) {
-		c, err := a.Compare(q.query, q.right)
-		if err != nil {
-			return "", err
-		}
-		return c.Folded(), nil
-	},
+	data:   func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
 	frozen: true,
 }
 
@@ -219,7 +211,7 @@ func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, clos
 	if err != nil {
 		return nil, nil, err
 	}
-	return answer.NewReader(ctx, view, h.currentStatus(), &h.program, unknown(q.params)), view.Close, nil
+	return answer.NewReader(ctx, view, h.currentStatus(), &h.program), view.Close, nil
 }
 
 // unchanged returns the answer to a client that polls a list and has it already. It is nil if

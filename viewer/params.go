@@ -6,7 +6,6 @@ package viewer
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -18,19 +17,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
-
-// knownParams are the parameters of all pages, which link to each other with them.
-var knownParams = []string{
-	"query", "from", "until", "format", "labels",
-	"leftQuery", "leftFrom", "leftUntil", "leftSearch", "leftZoom", "rightQuery", "rightFrom", "rightUntil",
-	"name", "filter", "service", "trace", "below", "attribute", "error", "flat", "order", "limit", "min", "max", "by", "since", "dir",
-	"function", "view", "zoom", "search", "sort", "per", "package", "file", "line",
-}
-
-// unknown returns the names of other parameters, sorted: a misspelt one does nothing.
-func unknown(params url.Values) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(params)), func(name string) bool { return slices.Contains(knownParams, name) })
-}
 
 // parseProfile reads the query of a flame graph.
 func parseProfile(q *question) (err error) {

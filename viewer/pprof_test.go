@@ -26,7 +26,6 @@ func TestIDsInPprof(t *testing.T) {
 	}{
 		{target("/", "query", ".cpu", "format", "pprof"), false},
 		{target("/profile", "query", `.cpu{span_name="GET /search"}`), false},
-		{target("/comparison", "leftQuery", ".cpu", "rightQuery", `{span_name="GET /search"}`, "format", "pprof"), false},
 		{target("/", "query", ".cpu", "format", "pprof", "labels", "ids"), true},
 		{target("/", "query", byID(slowID), "format", "pprof"), true},
 		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof"), false},
@@ -70,9 +69,6 @@ func TestDurationInPprof(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := list.Spans[0]
-	compared := func(right string) string {
-		return target("/comparison", "leftQuery", `.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "pprof")
-	}
 	for address, want := range map[string]struct {
 		start    time.Time
 		duration time.Duration
@@ -80,8 +76,6 @@ func TestDurationInPprof(t *testing.T) {
 		target("/profile", "query", byID(slowID)):                    {slow.Start, 800 * time.Millisecond},
 		target("/profile", "query", `.cpu{profile_id="nightly #7"}`): {epoch, 10 * time.Second}, // It is no span.
 		target("/profile", "query", `.cpu{}`):                        {epoch, 10 * time.Second},
-		compared(byID(slowID)):                                       {slow.Start, 800 * time.Millisecond},
-		compared(`.cpu{}`):                                           {epoch, 10 * time.Second},
 	} {
 		p, err := profile.Parse(get(t, h, address).Body)
 		if err != nil {
@@ -104,7 +98,6 @@ func TestTooManyIDsForPprof(t *testing.T) {
 	h := viewer.Handler(s)
 	for address, want := range map[string]int{
 		target("/", "query", ".cpu", "format", "pprof", "labels", "ids"):               http.StatusBadRequest,
-		target("/comparison", "query", ".cpu", "format", "pprof", "labels", "ids"):     http.StatusBadRequest,
 		target("/", "query", ".cpu", "format", "pprof"):                                http.StatusOK,
 		target("/", "query", `.cpu{span_id!=""}`, "format", "pprof"):                   http.StatusOK,
 		target("/", "query", byID("0000000000000007"), "format", "pprof"):              http.StatusOK,

@@ -6,7 +6,6 @@ package viewer
 import (
 	"time"
 
-	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -31,7 +30,7 @@ type Status struct {
 
 // SelfCheck is the result of checks of what makes spans and profiles.
 type SelfCheck struct {
-	// Checks is how many checks were made, with the viewer's own: page-lists-itself.
+	// Checks is how many checks were made.
 	Checks int
 	// Findings has one entry per check that found something, wrong ones first.
 	Findings []Finding
@@ -39,11 +38,8 @@ type SelfCheck struct {
 	// is empty if unknown.
 	Gaps string
 	// SpansStarted is about how many spans were started, SpansSampled about how many of
-	// them are sampled. Only sampled spans are labelled. The viewer shows the share.
+	// them are sampled. Only sampled spans are labelled.
 	SpansStarted, SpansSampled uint64
-	// CPU is the CPU time of all samples in the store's account, CPUUnlabelled of samples in
-	// no span. The viewer shows the share.
-	CPU, CPUUnlabelled time.Duration
 }
 
 // Finding is the result of one check.
@@ -83,36 +79,17 @@ func (h *handler) currentStatus() *answer.Status {
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
 	}
-	out.SelfCheck = h.selfCheck(s.SelfCheck)
+	out.SelfCheck = s.SelfCheck.answer()
 	return out
 }
 
-// selfCheck adds the viewer's own finding.
-func (h *handler) selfCheck(s SelfCheck) *answer.SelfCheck {
+func (s *SelfCheck) answer() *answer.SelfCheck {
 	if s.Checks == 0 {
 		return nil
 	}
 	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps, Started: s.SpansStarted, Sampled: s.SpansSampled}
-	out.SampledShare = share(float64(s.SpansSampled), float64(s.SpansStarted))
-	out.UnlabelledShare = share(float64(s.CPUUnlabelled), float64(s.CPU))
 	for _, f := range s.Findings {
 		out.Findings = append(out.Findings, answer.Finding(f))
 	}
-	if n := h.traced.Load(); n > 0 {
-		out.Findings = append(out.Findings, answer.Finding{
-			ID: "page-lists-itself", Severity: "note",
-			Seen: termtext.Plural(int64(n), "request") + " for this page came within a span, so the page lists its own requests.",
-			Do:   "Mount the handler outside of otelhttp, or leave its path out by otelhttp.WithFilter.",
-		})
-	}
 	return out
-}
-
-// share returns part of whole, nil if there is no whole.
-func share(part, whole float64) *float64 {
-	if whole <= 0 {
-		return nil
-	}
-	s := min(1, max(0, part/whole))
-	return &s
 }

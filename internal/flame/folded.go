@@ -23,19 +23,6 @@ func (s *Summary) Folded() string {
 	return b.String()
 }
 
-// FoldedDiff returns two profiles in the form that difffolded.pl writes: lines of
-// "root;caller;leaf left right", sorted.
-func FoldedDiff(left, right *Summary) string {
-	l, r := left.tree.stacks(), right.tree.stacks()
-	both := maps.Clone(l)
-	maps.Copy(both, r)
-	var b strings.Builder
-	for _, stack := range slices.Sorted(maps.Keys(both)) {
-		fmt.Fprintf(&b, "%s %d %d\n", stack, l[stack], r[stack])
-	}
-	return b.String()
-}
-
 // stacks returns the value of each path at which a stack ends. A stack without
 // frames has the path "(unknown)".
 func (t *tree) stacks() map[string]int64 {

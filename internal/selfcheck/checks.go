@@ -31,7 +31,6 @@ var head = []string{
 
 // Run makes all checks. It returns the findings, wrong ones first, and the number of checks.
 func Run(f *Facts) (findings []Finding, number int) {
-	number = 1 // the viewer has one of its own
 	// check is a row of the table. An id is constant for good. log is whether enough was seen
 	// for the log; it is never for what other code reports. found is whether the check finds
 	// something: seen, with figures. do is what to do.

@@ -74,7 +74,7 @@ func TestRequests(t *testing.T) {
 	b := newBrowser(t)
 
 	b.run("the requests with most CPU time",
-		chromedp.Navigate(server.URL+"/?order=cpu&by=db.query.text"),
+		chromedp.Navigate(server.URL+"/?order=cpu"),
 		chromedp.WaitVisible(css(`.spans tbody tr`)))
 	if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`)); n != 6 {
 		t.Errorf("%d rows, want one for each of 6 requests", n)

@@ -167,12 +167,6 @@ func TestStates(t *testing.T) {
 	b.run("the names", visible(`.bynames tbody tr`))
 	text("their number", `.tools [role=status]`, `^130 names of 130 spans`)
 
-	open("a section that the address asks for", "by", "http.route", "odrer", "cpu")
-	b.run("it is open", size(800, 900), chromedp.WaitVisible(css(`.asides details:last-child .names li`)))
-	text("the value", `.asides details:last-child .names li`, `^/a`)
-	text("an unknown parameter", `main .note`, `unknown parameters: ."odrer"`)
-	b.run("as wide as before", size(1440, 900))
-
 	held(func() {
 		open("a graph that is on its way", "query", ".cpu")
 		b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))

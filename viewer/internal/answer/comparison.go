@@ -60,9 +60,6 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 	return c, nil
 }
 
-// Folded returns the stacks of both sides in the folded form.
-func (c *Comparison) Folded() string { return flame.FoldedDiff(c.Left.summary, c.Right.summary) }
-
 // sideName describes a side. A baseline is described by what it has in common with the other.
 func sideName(side, other *Profile) string {
 	if b := other.Baseline; b != nil && b.Query == side.Query {

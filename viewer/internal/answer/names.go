@@ -21,8 +21,6 @@ import (
 // Name is the sum of the spans of one name in one service.
 type Name struct {
 	sums.NameSpread
-	// Value is the name, if that is a value of an attribute; otherwise nil.
-	Value *string `json:"value,omitempty"`
 	// Wait is the wall time in samples less the CPU time. It is nil where wall time was not
 	// sampled, or is shared with another name.
 	Wait *time.Duration `json:"waitNs,omitempty"`
@@ -297,7 +295,7 @@ func (t *NameTable) Text() string {
 		b.WriteString("no names\n")
 		return b.String()
 	}
-	writeNames(&b, t.Names, "name", len(t.Services) > 1)
+	t.writeNames(&b)
 	if t.Omitted.Names > 0 {
 		fmt.Fprintf(&b, "%8s of %s left out, which have %s: set limit\n", duration(t.Omitted.CPU), termtext.Plural(t.Omitted.Names, "more name"), termtext.Plural(t.Omitted.Spans, "span"))
 	}
@@ -307,10 +305,9 @@ func (t *NameTable) Text() string {
 	return b.String()
 }
 
-// writeNames writes sums by name, or by the values of an attribute.
-func writeNames(b *strings.Builder, names []Name, title string, services bool) {
-	fmt.Fprintf(b, "\n%8s %8s %8s %7s %6s %8s %8s %8s  %s\n", "cpu", "own", "waits", "spans", "errors", "p50", "p95", "max", title)
-	for _, n := range names {
+func (t *NameTable) writeNames(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%8s %8s %8s %7s %6s %8s %8s %8s  %s\n", "cpu", "own", "waits", "spans", "errors", "p50", "p95", "max", "name")
+	for _, n := range t.Names {
 		waits, p50, p95, longest := "-", "-", "-", "-"
 		if n.Wait != nil {
 			waits = duration(*n.Wait)
@@ -319,7 +316,7 @@ func writeNames(b *strings.Builder, names []Name, title string, services bool) {
 			p50, p95, longest = duration(d.P50), duration(d.P95), duration(d.Max)
 		}
 		name := cmp.Or(n.Name, "(unnamed)")
-		if services {
+		if len(t.Services) > 1 {
 			name += " (" + n.Service + ")"
 		}
 		fmt.Fprintf(b, "%8s %8s %8s %7d %6d %8s %8s %8s  %s\n", duration(n.CPUInclusive), duration(n.CPU), waits, n.Spans, n.Errors, p50, p95, longest, termtext.Clip(termtext.OneLine(name), 30))

@@ -6,7 +6,6 @@ package answer
 import (
 	"cmp"
 	"compress/gzip"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -73,32 +72,6 @@ func (r *Reader) profileOf(q Query) *profile.Profile {
 		return p
 	}
 	return new(profile.Profile)
-}
-
-// PprofDiff answers the samples of right less the samples of left. The left side is scaled to
-// the total of the right one, so that shares are compared. It is marked as pprof marks the base
-// of a comparison: go tool pprof then gives percentages of the base.
-func (r *Reader) PprofDiff(left, right Query) (*Pprof, error) {
-	base, p := r.pprof(left), r.pprof(right)
-	if r.err != nil {
-		return nil, r.err
-	}
-	if len(base.Sample) == 0 {
-		return &Pprof{fileName(right.Query, right.Type.Name), p}, nil
-	}
-	if len(p.Sample) > 0 {
-		if err := base.Normalize(p); err != nil {
-			return nil, fmt.Errorf("scale %s to %s: %w", left, right, err)
-		}
-	}
-	base.SetLabel("pprof::base", []string{"true"})
-	base.Scale(-1)
-	diff, err := profile.Merge([]*profile.Profile{p, base})
-	if err != nil {
-		return nil, fmt.Errorf("compare %s with %s: %w", right, left, err)
-	}
-	diff.TimeNanos, diff.DurationNanos = p.TimeNanos, p.DurationNanos
-	return &Pprof{"diff." + fileName(right.Query, right.Type.Name), diff}, nil
 }
 
 // fileName names a download after the query and its type, in characters that every shell and

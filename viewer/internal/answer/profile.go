@@ -87,7 +87,6 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	if a.Span != nil {
 		timed := r.withExactTimes(r.withTimes(*a.Span))
-		timed.hoist(trace)
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)
@@ -167,7 +166,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	if id, ok := q.Value(labelkey.EndedSpanID); ok && id != "" && !single {
 		a.Title, ended = r.afterEnd(id)
 	}
-	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a), r.ambiguous(q, a.Span))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.mistake(r.emptyReason(q, a))
@@ -227,43 +226,6 @@ func (r *Reader) note(q Query, a *Profile) string {
 // joinNotes leaves out those that are empty.
 func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
-}
-
-// ambiguous counts the samples of a host profile that may be of any span of the same process and
-// time. They are in the profile of no span. An eBPF agent alone has such samples.
-func (r *Reader) ambiguous(q Query, span *Span) string {
-	if !r.ofHost(q) {
-		return ""
-	}
-	q = q.unclear(span)
-	if span != nil && r.services().among(span.Service) {
-		q.service = span.Service
-	}
-	q.Query = q.WithEqual(labelkey.SpanAttribution, labelkey.Ambiguous)
-	for _, t := range r.totals(q) {
-		if t.Kind == q.Type.Kind && t.Samples > 0 {
-			return termtext.Plural(t.Samples, "sample") + " of this time may be of any span: no span has them"
-		}
-	}
-	return ""
-}
-
-// unclear returns the query for what may belong to what q selects: all of the same
-// process and time.
-func (q Query) unclear(span *Span) Query {
-	q.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m store.Matcher) bool {
-		return !slices.Contains([]string{"service_name", "service_version", labelkey.Process, labelkey.Executable}, m.Label())
-	})
-	if span != nil {
-		if q.From.Before(span.Start) {
-			q.From = span.Start
-		}
-		end := span.Start.Add(span.Duration + 1) // itself included
-		if q.Until.IsZero() || q.Until.After(end) {
-			q.Until = end
-		}
-	}
-	return q
 }
 
 // The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is

@@ -27,12 +27,11 @@ type Reader struct {
 	*Program
 	view store.View
 	// info is what was known of the source before the first question.
-	info    store.Info
-	stats   store.Stats
-	status  *Status
-	ctx     context.Context // of the request
-	unknown []string
-	err     error
+	info   store.Info
+	stats  store.Stats
+	status *Status
+	ctx    context.Context // of the request
+	err    error
 
 	// These are kept for further parts of the answer.
 	perName []store.NameTotal
@@ -50,10 +49,9 @@ type Program struct {
 }
 
 // NewReader returns a reader of view, with sums that end with ctx. status is nil where nothing
-// is known of the profiler; the reader completes its message. unknown are the unknown parameters
-// of the request, which notes name.
-func NewReader(ctx context.Context, view store.View, status *Status, p *Program, unknown []string) *Reader {
-	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx, unknown: unknown}
+// is known of the profiler; the reader completes its message.
+func NewReader(ctx context.Context, view store.View, status *Status, p *Program) *Reader {
+	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx}
 	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
@@ -138,9 +136,6 @@ func (r *Reader) notes(others ...string) string {
 	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
-	}
-	if len(r.unknown) > 0 {
-		others = append(others, fmt.Sprintf("the address has unknown parameters: %.200q", r.unknown))
 	}
 	return strings.Join(others, "; ")
 }

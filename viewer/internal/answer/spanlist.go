@@ -16,7 +16,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // SpanList is the list of spans, with their sums by name.
@@ -37,10 +36,6 @@ type SpanList struct {
 	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
 	// GroupsOmittedCPU is the CPU time of the names left out.
 	GroupsOmittedCPU time.Duration `json:"groupsOmittedCpuNs,omitempty"`
-	// AttributeKeys are the keys of attributes of the newest 1,000 spans, the most frequent
-	// first. By sums the spans by the key that the request names.
-	AttributeKeys []sums.AttributeKey `json:"attributeKeys,omitempty"`
-	By            *ByAttribute        `json:"by,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time. WorkNote names the
@@ -75,9 +70,8 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
 }
 
-// SpanList answers the list of spans that q selects. If by is not empty, it has the sums of all
-// spans by the values of that attribute.
-func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
+// SpanList answers the list of spans that q selects.
+func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
 		limit:      q.Limit,
@@ -118,7 +112,6 @@ func (r *Reader) SpanList(q store.SpanQuery, by string) (*SpanList, error) {
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]
 	}
-	list.attributes(r, by)
 	list.Work, list.WorkNote = r.listedWork(q)
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
@@ -159,9 +152,6 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 func (l *SpanList) Text() string {
 	var b strings.Builder
 	l.writeHead(&b)
-	if l.By != nil {
-		l.By.text(&b)
-	}
 	if len(l.Spans) == 0 {
 		termtext.Prose(&b, "", 0, l.Empty)
 		return b.String()

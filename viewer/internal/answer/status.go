@@ -11,7 +11,6 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Status is the state of the profiler, as the program gave it to the viewer.
@@ -50,10 +49,6 @@ const wrong = "wrong"
 type SelfCheck struct {
 	Checks   int       `json:"checks"`
 	Findings []Finding `json:"findings"`
-	// SampledShare is the share of spans that are sampled, and so labelled. UnlabelledShare
-	// is the share of CPU time outside of spans. Each is nil without a whole.
-	SampledShare    *float64 `json:"sampledShare,omitempty"`
-	UnlabelledShare *float64 `json:"unlabelledShare,omitempty"`
 	// Started is about how many spans were started, Sampled about how many of them are sampled.
 	Started uint64 `json:"-"`
 	Sampled uint64 `json:"-"`
@@ -80,7 +75,7 @@ func (r *Reader) selfCheck() SelfCheck {
 	return *r.status.SelfCheck
 }
 
-// write writes the mistakes for a terminal. With all it also writes notes, shares, and a
+// write writes the mistakes for a terminal. With all it also writes notes, and a
 // line if nothing was found.
 func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	if s == nil {
@@ -89,12 +84,6 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 	line := func(text string) { termtext.Prose(b, "check", 9, text) }
 	if all && len(s.Findings) == 0 {
 		line(fmt.Sprintf("all %d checks pass", s.Checks))
-	}
-	if all && s.SampledShare != nil {
-		line(fmt.Sprintf("%.1f %% of spans are sampled", 100**s.SampledShare))
-	}
-	if all && s.UnlabelledShare != nil {
-		line(fmt.Sprintf("%.1f %% of CPU time is in no span", 100**s.UnlabelledShare))
 	}
 	for _, f := range s.Findings {
 		if all || f.Severity == wrong {
@@ -107,8 +96,6 @@ func (s *SelfCheck) write(b *strings.Builder, all bool) {
 type Log struct {
 	Status *Status     `json:"status,omitempty"`
 	Stats  store.Stats `json:"stats"`
-	// Kinds are the windows held, by kind.
-	Kinds []sums.Windows `json:"kinds"`
 	// Fixed is set if the source receives nothing while it is read: Stats are zero, and nothing
 	// happens.
 	Fixed bool `json:"fixed,omitempty"`
@@ -118,7 +105,7 @@ type Log struct {
 
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
-	l := &Log{Status: r.status, Stats: r.stats, Kinds: sums.ByKind(r.allWindows()), Fixed: r.fixed()}
+	l := &Log{Status: r.status, Stats: r.stats, Fixed: r.fixed()}
 	l.Note = r.notes()
 	return answered(r, l)
 }
@@ -139,7 +126,7 @@ func (l *Log) Text() string {
 		}
 	}
 	writeNote(&b, l.Note)
-	numbers, _ := json.MarshalIndent(map[string]any{"stats": l.Stats, "kinds": l.Kinds}, "", " ") // Numbers, texts and times can be encoded.
+	numbers, _ := json.MarshalIndent(l.Stats, "", " ") // Numbers can be encoded.
 	b.Write(numbers)
 	b.WriteByte('\n')
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
@@ -41,7 +42,7 @@ type Timeline struct {
 func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	q = r.resolve(q)
 	asked := q.store()
-	asked.Labels, asked.Steps = sums.TimelineLabels, true
+	asked.Labels, asked.Steps = []string{labelkey.SpanName}, true
 	held := r.sumsOf("time line", q, asked)
 	var windows []store.WindowInfo
 	if !r.ranged() {

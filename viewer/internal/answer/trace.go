@@ -103,30 +103,6 @@ func (r *Reader) localRoot(q Query) (root Query, note string, ok bool) {
 	return q, note + "its trace", len(r.selection(q).Stacks) > 0
 }
 
-// maxHoisted bounds the attributes of a span with the spans below it.
-const maxHoisted = 16
-
-// hoist adds the attributes of the spans below a span that have records: they often describe
-// the request.
-func (s *Span) hoist(trace []store.Span) {
-	s.Attributes = slices.Clip(s.Attributes) // the source's
-	sums.EachBelow(s.Span, trace, func(child store.Span) bool {
-		of := cmp.Or(child.Name, "(unnamed)")
-		for _, a := range child.Attributes {
-			a.Child = cmp.Or(a.Child, of)
-			switch {
-			case slices.Contains(s.Attributes, a):
-			case len(s.Attributes) >= maxHoisted:
-				s.AttributesOmitted = true
-			default:
-				s.Attributes = append(s.Attributes, a)
-			}
-		}
-		s.AttributesOmitted = s.AttributesOmitted || child.AttributesOmitted
-		return true
-	})
-}
-
 // maxTraceSpans bounds the list of the spans of a trace.
 const maxTraceSpans = 100
 

@@ -1,12 +1,12 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { fixed, link, pageParams, remember } from './api.js';
-import { button, choice, h, linkButton, swatch } from './dom.js';
+import { fixed, isFrozen, link, pageParams, remember } from './api.js';
+import { button, choice, copyLink, h, linkButton, swatch } from './dom.js';
 import { Flame } from './flame.js';
 import { capital, clock, count, deltaColour, mark, percent, points, sentence, shortName, signedPoints, sources, spanTitle, time, value } from './format.js';
 import { Graph } from './graph.js';
-import { downloads } from './profile.js';
+import { downloadPage, formats } from './profile.js';
 
 // compareView compares two profiles: in one graph, coloured by change, or in two graphs.
 export function compareView(data, page) {
@@ -26,7 +26,7 @@ export function compareView(data, page) {
     h('div', { class: 'sides' }, side(names[0], left, ranged(left)), side(names[1], right, ranged(right))),
     h('div', { class: 'actions' },
       linkButton(both ? 'One graph' : 'Two graphs', other(), { onpointerdown: aim, onclick: aim }),
-      downloads(page, page, Object.fromEntries(params), () => link(page, pinned(pageParams(), left, right)), `${names[1]} less ${names[0]}, scaled to the same total`)),
+      !isFrozen && h('span', { class: 'downloads' }, downloadPage(), copyLink(() => link(page, pinned(pageParams(), left, right))), formats(page, Object.fromEntries(params), 'text', 'json'))),
     data.note && h('p', { class: 'note' }, sentence(data.note)),
     ...[left, right].map((a, i) => a.empty && h('p', { class: 'note' }, sentence(`${names[i]} is empty: ${a.empty}`))),
   ];

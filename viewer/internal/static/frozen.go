@@ -39,7 +39,7 @@ func hash(text string) string {
 
 func read(name string) []byte {
 	body, _ := files.ReadFile(name) // An embedded file is always there.
-	return stripped(name, body)
+	return body
 }
 
 func styles() string {

@@ -3,8 +3,8 @@
 
 import { link } from './api.js';
 import { h, showNote, tiles } from './dom.js';
-import { clock, duration, value } from './format.js';
-import { earlierTag, selfCheck } from './status.js';
+import { duration, value } from './format.js';
+import { selfCheck } from './status.js';
 
 // logView shows what the profiler and the store have done, and what they lost.
 export function logView() {
@@ -12,18 +12,15 @@ export function logView() {
   const note = h('p', { class: 'note', hidden: true });
   const head = h('div');
   const numbers = h('dl', { class: 'numbers' });
-  const kinds = h('tbody');
   const said = h('p', { class: 'note', hidden: true });
   const checked = selfCheck();
   const moving = h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers);
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
     h('h1', null, 'Log'), note, said, checked.element, head,
-    h('section', { class: 'card' }, h('h2', null, 'Profiles held'), h('div', { class: 'scroll' }, h('table', { class: 'plain' },
-      h('thead', null, h('tr', null, ['Kind', 'Service', '#Windows', '#Samples', '#Memory', 'From', 'Until'].map((t) => h('th', { scope: 'col', class: t.startsWith('#') ? 'num' : null }, t.replace('#', ''))))), kinds))),
     moving);
 
-  function update({ status, stats, kinds: held, ...more }) {
+  function update({ status, stats, ...more }) {
     checked.update(status?.selfCheck);
     showNote(said, more.note);
     for (const part of [head, moving]) part.hidden = Boolean(more.fixed); // Nothing happens, and there are no numbers.
@@ -34,8 +31,6 @@ export function logView() {
       ['Windows held', stats.windows.toLocaleString('en')],
       stats.cpuNs > 0 && ['CPU time in spans', `${(100 * stats.cpuLabelledNs / stats.cpuNs).toFixed(1)} %`]]));
     numbers.replaceChildren(...counters(stats, status).map(([name, n]) => h('div', null, h('dt', null, name), h('dd', null, n))));
-    kinds.replaceChildren(...held.map((k) => h('tr', null, h('td', null, k.kind, k.earlier && ' ', k.earlier && earlierTag()), h('td', null, [k.service, k.version].filter(Boolean).join(' ')),
-      [k.windows, k.samples, value(k.bytes, 'bytes')].map((n) => h('td', { class: 'num' }, n.toLocaleString('en'))), [k.from, k.until].map((at) => h('td', null, clock(at))))));
   }
   return { element, list: element, update, address: () => './log?format=json' };
 }

@@ -48,53 +48,6 @@ function group(g, most, many, fixed, when) {
     shared && h('span', { class: 'muted of', title: g.label }, 'samples carry ', h('a', { href: link('', { query: g.query }) }, g.label), `, shared by ${count(g.labelNames, 'name')}`));
 }
 
-const SHOWN = 8; // values of an attribute
-
-// byAttribute sums spans by the values of one attribute; choose is called with another key.
-export function byAttribute(choose) {
-  let data = null;
-  const key = h('select', { 'aria-label': 'Sum spans by attribute', onchange: () => choose(key.value) });
-  const list = h('ul', { class: 'names' });
-  const note = h('p', { class: 'note', hidden: true });
-  const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches || pageParams().has('by') },
-    h('summary', null, h('h2', null, 'By attribute')), key, note, list);
-
-  function render() {
-    const keys = data.attributeKeys ?? [];
-    element.hidden = keys.length === 0 && !data.by;
-    showNote(note, data.by?.note);
-    const chosen = data.by?.key ?? '';
-    if (document.activeElement !== key) {
-      key.replaceChildren(h('option', { value: '', selected: !chosen }, 'choose one'),
-        ...(chosen && !keys.some((k) => k.key === chosen) ? [h('option', { value: chosen, selected: true }, chosen)] : []),
-        ...keys.map((k) => h('option', { value: k.key, selected: k.key === chosen }, `${k.key} (${k.spans.toLocaleString('en')})`)));
-    }
-    const values = data.by?.values ?? [];
-    const most = Math.max(1, ...values.map((v) => v.cpuNs));
-    const more = values.length - SHOWN + (data.by?.valuesOmitted ?? 0);
-    refill(list, [...values.slice(0, SHOWN).map((v) => row(v, most)),
-      ...(more > 0 ? [h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(more, 'value')} with less CPU`)] : [])]);
-  }
-
-  const row = (v, most) => h('li', { 'data-key': v.value },
-    h('a', { class: 'name', href: link('', { query: v.query }), title: v.value }, v.value),
-    bar(v.cpuNs / most, 'cpu'),
-    h('span', { class: 'muted' },
-      h('a', { href: link('', { attribute: `${data.by.key}=${v.value}`, order: 'slowest' }) }, count(v.spans, 'span')),
-      v.errors > 0 && [', ', h('span', { class: 'err' }, count(v.errors, 'error'))],
-      ` \u00b7 ${duration(v.cpuNs)} CPU${v.spans ? ` \u00b7 max ${duration(v.maxWallNs)}` : ''}`));
-
-  return {
-    element,
-    update(answer) {
-      // Sums that are asked for anew are shown.
-      if (answer.by && answer.by.key !== data?.by?.key) element.open = true;
-      data = answer;
-      render();
-    },
-  };
-}
-
 const LIMIT = 100;
 const MOST = 10000;
 const time = (t, key) => (t ? duration(t[key]) : '\u2013');

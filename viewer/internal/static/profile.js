@@ -90,16 +90,18 @@ function actions(data) {
     withChildren && linkButton('With its children', link('', { query: withChildren.query }), { class: 'button primary', title: capital(withChildren.meaning) }),
     baseline && linkButton('Compare with the baseline', comparison(baseline.query, times(baseline), data.query, range()), { class: withChildren ? 'button' : 'button primary', title: capital(baseline.meaning) }),
     baseline && linkButton(capital(baseline.meaning), link('', { query: baseline.query, ...times(baseline) })),
-    downloads('profile', '', selected, () => link('', { ...Object.fromEntries(pageParams()), ...fixed(data) })));
+    downloads(selected, () => link('', { ...Object.fromEntries(pageParams()), ...fixed(data) })));
 }
 
 // downloads are the forms of a page for other tools and other people; a frozen page has none.
-export const downloads = (pprof, page, params, address, title) => (isFrozen ? null : h('span', { class: 'downloads' },
-  linkButton('Download pprof', link(pprof, { ...params, ...(page && { format: 'pprof' }) }), { download: true, title }),
-  copyButton('Copy go tool pprof', () => `go tool pprof '${new URL(link(pprof, { ...params, ...(page && { format: 'pprof' }) }), location.href).href.replaceAll("'", '%27')}'`),
-  linkButton('Download this page', `${here().pathname}?${new URLSearchParams([...pageParams(), ['format', 'frozen']])}`, { download: true, title: 'One file that opens without a server' }),
-  copyLink(address),
-  h('span', { class: 'formats muted' }, ['text', 'json', 'folded'].map((format) => h('a', { href: link(page, { ...params, format }) }, format)))));
+export const downloads = (params, address) => (isFrozen ? null : h('span', { class: 'downloads' },
+  linkButton('Download pprof', link('profile', params), { download: true }),
+  copyButton('Copy go tool pprof', () => `go tool pprof '${new URL(link('profile', params), location.href).href.replaceAll("'", '%27')}'`),
+  downloadPage(), copyLink(address), formats('', params, 'text', 'json', 'folded')));
+
+export const downloadPage = () => linkButton('Download this page', `${here().pathname}?${new URLSearchParams([...pageParams(), ['format', 'frozen']])}`, { download: true, title: 'One file that opens without a server' });
+
+export const formats = (page, params, ...list) => h('span', { class: 'formats muted' }, list.map((format) => h('a', { href: link(page, { ...params, format }) }, format)));
 
 // panel is the graph, with tabs for the other views. The address has the chosen one.
 function panel(data) {

@@ -4,7 +4,7 @@
 import { CONDITIONS, dropConditions, go, isFrozen, link, pageParams, range, remember } from './api.js';
 import { button, choice, h, morph, refill, showNote } from './dom.js';
 import { capital, count, sentence, wall } from './format.js';
-import { byAttribute, conditionChips, names } from './names.js';
+import { conditionChips, names } from './names.js';
 import { downloads } from './profile.js';
 import { differing, restRow, spanRow, unfolding } from './span.js';
 import { selfCheck } from './status.js';
@@ -68,13 +68,12 @@ export function spansView(reload) {
     rows);
   const empty = h('div', { class: 'card empty', hidden: true });
   const aside = names();
-  const sums = byAttribute((key) => set('by', key));
   const folded = unfolding(() => render());
   const line = strip();
   const checked = selfCheck();
   const note = h('p', { class: 'note', hidden: true });
   const whole = h('nav', { class: 'tabs kinds', 'aria-label': 'Whole process', hidden: true });
-  const share = h('div', { class: 'actions' }, downloads('profile', '', { query: '.cpu{}', ...range() }, () => link('', pageParams())));
+  const share = h('div', { class: 'actions' }, downloads({ query: '.cpu{}', ...range() }, () => link('', pageParams())));
 
   table.addEventListener('keydown', (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
@@ -126,7 +125,6 @@ export function spansView(reload) {
     if (!spans.length) morph(empty, h('div', { class: 'card empty' }, whyEmpty(data, ['filter', 'error', 'min', ...Object.keys(CONDITIONS)].some(param))));
     conditionChips(conditions, reload);
     aside.update(data, param('filter').toLowerCase());
-    sums.update(data);
     // The first page of a host's viewer lists its programs.
     whole.hidden = data.process.length === 0 || Boolean(data.status?.host);
     table.classList.toggle('timeless', spans.length > 0 && spans.every((s) => !s.running && wall(s) == null));
@@ -140,7 +138,7 @@ export function spansView(reload) {
     conditions, note, whole, table, empty, more, share);
   const above = h('div');
   const below = h('div', null, checked.element);
-  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element, !isFrozen && sums.element)), below);
+  const element = h('div', null, h('h1', { class: 'sr' }, 'Spans'), above, line.element, h('div', { class: 'list' }, list, h('div', { class: 'asides' }, aside.element)), below);
   return {
     element,
     list,

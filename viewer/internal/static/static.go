@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"path"
-	"regexp"
 	"time"
 )
 
@@ -35,26 +34,10 @@ func loadAssets() map[string]http.HandlerFunc {
 	for _, entry := range entries {
 		if name := entry.Name(); name != "index.html" {
 			body, _ := files.ReadFile(name)
-			all[name] = serve(name, stripped(name, body))
+			all[name] = serve(name, body)
 		}
 	}
 	return all
-}
-
-// unneeded is what a browser does without: lines of a script that are comments, the
-// comments of a style sheet, and indentation.
-var unneeded = map[string]*regexp.Regexp{
-	".js":  regexp.MustCompile(`(?m)^[ \t]+(//.*)?|^//.*`),
-	".css": regexp.MustCompile(`(?ms)/\*.*?\*/|^[ \t]+`),
-}
-
-// stripped returns what of a file a browser needs: the rest is a fifth of the bytes. The
-// lines of scripts keep their numbers.
-func stripped(name string, body []byte) []byte {
-	if of := unneeded[path.Ext(name)]; of != nil {
-		return of.ReplaceAll(body, nil)
-	}
-	return body
 }
 
 func serve(name string, body []byte) http.HandlerFunc {

@@ -11,32 +11,6 @@ import (
 	"testing"
 )
 
-// Browsers get the lines of scripts in their places, without comments and indentation.
-func TestStripped(t *testing.T) {
-	script := "// About it.\nconst a = 'http://a'; // Not a line of its own.\n\t// More.\n  const b = 1;\n\n"
-	if got := string(stripped("a.js", []byte(script))); got != "\nconst a = 'http://a'; // Not a line of its own.\n\nconst b = 1;\n\n" {
-		t.Errorf("of the script %q is left", got)
-	}
-	if got := string(stripped("a.css", []byte("/* About\nit */\na {\n  b: c  d;\n}\n/* b */ b { }\n"))); got != "\na {\nb: c  d;\n}\n b { }\n" {
-		t.Errorf("of the style sheet %q is left", got)
-	}
-	names, err := filepath.Glob("*.js")
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
-	for _, name := range names {
-		body, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, line := range strings.Split(string(body), "\n") {
-			if strings.Count(line, "`")%2 == 1 {
-				t.Errorf("%s:%d: a text over several lines would lose its indentation, and lines that read like comments", name, i+1)
-			}
-		}
-	}
-}
-
 // TestImports finds an import of what is not there, which a browser answers with an empty page.
 func TestImports(t *testing.T) {
 	scripts, err := filepath.Glob("*.js")

@@ -102,8 +102,7 @@ export function flushButton(refresh) {
 export function selfCheck() {
   const verdict = h('span');
   const list = h('ul');
-  const shares = h('p', { class: 'muted', hidden: true });
-  const element = h('details', { class: 'card selfcheck', hidden: true }, h('summary', null, h('h2', null, 'Self-check'), verdict), shares, list);
+  const element = h('details', { class: 'card selfcheck', hidden: true }, h('summary', null, h('h2', null, 'Self-check'), verdict), list);
   let wrong = 0;
 
   function update(check) {
@@ -118,10 +117,6 @@ export function selfCheck() {
     if (verdict.textContent !== text) verdict.textContent = text;
     if (now > wrong) element.open = true;
     wrong = now;
-    const share = (value, of) => (value === undefined ? '' : `${(100 * value).toFixed(1)} % of ${of}`);
-    const figures = [share(check.sampledShare, 'spans are sampled'), share(check.unlabelledShare, 'CPU time is in no span')].filter(Boolean).join(', ');
-    if (shares.textContent !== figures) shares.textContent = figures;
-    shares.hidden = !figures;
     list.hidden = !findings.length;
     refill(list, findings.map((f) => h('li', { 'data-key': f.id },
       h('p', null, h('span', { class: f.severity === 'wrong' ? 'tag err' : 'tag' }, f.severity), ' ', f.seen),

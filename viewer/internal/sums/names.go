@@ -8,7 +8,6 @@ package sums
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -18,7 +17,7 @@ import (
 // Name is the key of sums by name.
 type Name struct{ Service, Name string }
 
-// NameSpread is the sum of the spans of one name, or of one value of an attribute. CPUInclusive
+// NameSpread is the sum of the spans of one name. CPUInclusive
 // adds the CPU time of the spans below them, and each span below one of its own name once.
 type NameSpread struct {
 	store.NameTotal
@@ -116,55 +115,6 @@ func belowOwnName(ids map[string]*store.Span, s *store.Span) bool {
 		id = above.Above
 	}
 	return false
-}
-
-// AttributeKey is a key of attributes, and the number of spans that have it.
-type AttributeKey struct {
-	Key   string `json:"key"`
-	Spans int    `json:"spans"`
-}
-
-// AttributeKeys counts the keys of spans and of their children. The most frequent are first.
-func AttributeKeys(spans []store.Span) []AttributeKey {
-	counts, last := make(map[string]int), make(map[string]int)
-	for i := range spans {
-		for _, a := range spans[i].Attributes {
-			if last[a.Key] != i+1 { // several values count once
-				last[a.Key] = i + 1
-				counts[a.Key]++
-			}
-		}
-	}
-	keys := make([]AttributeKey, 0, len(counts))
-	for key, n := range counts {
-		keys = append(keys, AttributeKey{key, n})
-	}
-	slices.SortFunc(keys, func(a, b AttributeKey) int {
-		return cmp.Or(cmp.Compare(b.Spans, a.Spans), strings.Compare(a.Key, b.Key))
-	})
-	return keys
-}
-
-// AttributeSpreads sums spans by the values of an attribute, by descending CPU time. A span
-// counts for each of its values and for each of its children's. Then shared is set.
-func AttributeSpreads(spans []store.Span, key string) (list []NameSpread, shared bool) {
-	c := spreads{places: map[Name]int{}}
-	var values []string
-	for i := range spans {
-		values = values[:0]
-		for _, a := range spans[i].Attributes {
-			if a.Key == key && !slices.Contains(values, a.Value) {
-				values = append(values, a.Value)
-				shared = shared || a.Child != "" || len(values) > 1
-				c.add(Name{Name: a.Value}, &spans[i])
-			}
-		}
-	}
-	list = c.sorted()
-	slices.SortFunc(list, func(a, b NameSpread) int {
-		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Duration, a.Duration), strings.Compare(a.Name, b.Name))
-	})
-	return list, shared
 }
 
 // Labels are the labels of a query for LabelTotals.

@@ -5,7 +5,6 @@ package sums_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,36 +51,6 @@ func TestNameSpreadsBelow(t *testing.T) {
 	want := map[string][2]time.Duration{"request": {1, 1111}, "walk": {1010, 1110}, "other": {100, 1100}, "circle": {}, "another": {}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// A span counts for each of its values, once.
-func TestAttributes(t *testing.T) {
-	attribute := func(key, value, child string) store.Attribute {
-		return store.Attribute{Key: key, Value: value, Child: child}
-	}
-	spans := []store.Span{
-		{Duration: 3, CPU: 1, Attributes: []store.Attribute{attribute("route", "/a", "")}},
-		{Duration: 5, CPU: 1, Err: true, Attributes: []store.Attribute{attribute("route", "/a", ""), attribute("query", "x", "db")}},
-		{Duration: 1, CPU: 9, Attributes: []store.Attribute{attribute("query", "x", "db"), attribute("query", "y", ""), attribute("query", "x", "other")}},
-		{Duration: 1},
-	}
-	if diff := cmp.Diff([]sums.AttributeKey{{Key: "query", Spans: 2}, {Key: "route", Spans: 2}}, sums.AttributeKeys(spans)); diff != "" {
-		t.Error(diff)
-	}
-	for key, want := range map[string]string{
-		"route": "/a: 2 spans, 1 errors, 8 of at most 5, CPU 2, shared false",
-		"query": "x: 2 spans, 1 errors, 6 of at most 5, CPU 10, shared true; y: 1 spans, 0 errors, 1 of at most 1, CPU 9, shared true",
-		"none":  "",
-	} {
-		list, shared := sums.AttributeSpreads(spans, key)
-		var got []string
-		for _, v := range list {
-			got = append(got, fmt.Sprintf("%s: %d spans, %d errors, %d of at most %d, CPU %d, shared %v", v.Name, v.Spans, v.Errors, v.Duration, v.MaxDuration, v.CPU, shared))
-		}
-		if got := strings.Join(got, "; "); got != want {
-			t.Errorf("%s: got %s, want %s", key, got, want)
-		}
 	}
 }
 

@@ -8,12 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
-
-// TimelineLabels are the labels of a query for NewTimeline, which has Steps.
-var TimelineLabels = []string{labelkey.SpanName, "service_name"}
 
 // Timeline is a value over time, by the name of its span.
 type Timeline struct {
@@ -30,8 +26,8 @@ type Bucket struct {
 }
 
 // NewTimeline returns the values of a over time, of the n span_names with the most of it. The
-// windows are of the kind and time of the query. Windows that begin at one moment are one
-// bucket. Momentary values are of all services at that time.
+// query of a has Steps and the label span_name. The windows are of its kind and time. Windows
+// that begin at one moment are one bucket.
 func NewTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline {
 	t := &Timeline{Names: topNames(a, n), Buckets: []Bucket{}}
 	for _, w := range windows {
@@ -49,26 +45,12 @@ func NewTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline 
 	for i := range t.Buckets {
 		t.Buckets[i].Values = make([]int64, len(t.Names))
 	}
-	place := func(at time.Time) int {
-		i, _ := slices.BinarySearchFunc(t.Buckets, at, func(b Bucket, at time.Time) int { return b.Start.Compare(at) })
-		return i
-	}
-	first := 0
-	for i, s := range a.Sums {
-		name := slices.Index(t.Names, s.Labels[0])
-		if i == 0 || !s.Start.Equal(a.Sums[i-1].Start) {
-			first = place(s.Start)
-		}
-		last := first + 1
-		if a.Momentary {
-			last = max(last, place(currentUntil(windows, s.Start, s.Labels[1])))
-		}
-		for b := first; b < last; b++ {
-			if name >= 0 {
-				t.Buckets[b].Values[name] += s.Value
-			} else {
-				t.Buckets[b].Rest += s.Value
-			}
+	for _, s := range a.Sums {
+		b, _ := slices.BinarySearchFunc(t.Buckets, s.Start, func(b Bucket, start time.Time) int { return b.Start.Compare(start) })
+		if name := slices.Index(t.Names, s.Labels[0]); name >= 0 {
+			t.Buckets[b].Values[name] += s.Value
+		} else {
+			t.Buckets[b].Rest += s.Value
 		}
 	}
 	return t
@@ -88,25 +70,6 @@ func topNames(a *store.Samples, n int) []string {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
 	return names[:min(n, len(names))]
-}
-
-// currentUntil returns until when a momentary value holds: to the end of its window, or to
-// the start of the service's next one.
-func currentUntil(windows []store.WindowInfo, start time.Time, service string) (until time.Time) {
-	for _, w := range windows {
-		if w.Service != service {
-			continue
-		}
-		if w.Start.Equal(start) && End(w).After(until) {
-			until = End(w)
-		} else if w.Start.After(start) {
-			if w.Start.Before(until) {
-				until = w.Start
-			}
-			break
-		}
-	}
-	return until
 }
 
 // Merge merges neighbours so that there are at most n buckets. The last of several momentary

@@ -32,8 +32,8 @@ func text(t *sums.Timeline) (lines []string) {
 }
 
 func TestTimeline(t *testing.T) {
-	sum := func(name, service string, start float64, value int64) store.Sum {
-		return store.Sum{Labels: []string{name, service}, Start: at(start), Value: value}
+	sum := func(name string, start float64, value int64) store.Sum {
+		return store.Sum{Labels: []string{name}, Start: at(start), Value: value}
 	}
 	cart := []store.WindowInfo{window("cart", 0, 10), window("shop", 0, 10), window("shop", 10, 10), window("cart", 20, 10)}
 	for name, test := range map[string]struct {
@@ -44,31 +44,22 @@ func TestTimeline(t *testing.T) {
 		want    []string
 	}{
 		"sums": {
-			store.Samples{Sums: []store.Sum{sum("a", "cart", 0, 3), sum("b", "cart", 0, 5), sum("", "cart", 0, 9), sum("a", "shop", 0, 3), sum("c", "cart", 20, 1)}},
+			store.Samples{Sums: []store.Sum{sum("a", 0, 3), sum("b", 0, 5), sum("", 0, 9), sum("a", 0, 3), sum("c", 20, 1)}},
 			cart, 2,
 			[]string{"a", "b"},
 			[]string{"0s+10s: [6 5] 9", "10s+10s: [0 0] 0", "20s+10s: [0 0] 1"},
 		},
 		"a kept span": {
-			store.Samples{Sums: []store.Sum{sum("a", "cart", -30, 3)}},
+			store.Samples{Sums: []store.Sum{sum("a", -30, 3)}},
 			cart[:1], 2,
 			[]string{"a"},
 			[]string{"-30s+0s: [3] 0", "0s+10s: [0] 0"},
 		},
 		"no windows": {
-			store.Samples{Step: 15 * time.Second, Sums: []store.Sum{sum("a", "", 0, 3), sum("", "", 15, 0)}},
+			store.Samples{Step: 15 * time.Second, Sums: []store.Sum{sum("a", 0, 3), sum("", 15, 0)}},
 			nil, 2,
 			[]string{"a"},
 			[]string{"0s+15s: [3] 0", "15s+15s: [0] 0"},
-		},
-		"momentary": { // the ends of windows have other clocks; one began later, one ended
-			store.Samples{Momentary: true, Sums: []store.Sum{
-				sum("a", "cart", 0, 1), sum("", "cart", 0, 1000), sum("", "gone", 0, 200), sum("", "cart", 10, 1001), sum("", "shop", 15, 50), sum("a", "cart", 20, 1), sum("", "cart", 20, 1002),
-			}},
-			[]store.WindowInfo{window("cart", 0, 10.001), window("gone", 0, 10), window("cart", 10, 10.001), window("shop", 15, 10), window("cart", 20, 10.001)},
-			3,
-			[]string{"a"},
-			[]string{"0s+10.001s: [1] 1200", "10s+10.001s: [0] 1001", "15s+10s: [0] 1051", "20s+10.001s: [1] 1052"},
 		},
 	} {
 		got := sums.NewTimeline(&test.samples, test.windows, test.n)
@@ -105,21 +96,9 @@ func TestMerge(t *testing.T) {
 }
 
 func TestWindows(t *testing.T) {
-	of := func(w store.WindowInfo, version string, earlier bool) store.WindowInfo {
-		w.ServiceVersion, w.Earlier, w.Samples = version, earlier, 5
-		return w
-	}
 	heap := window("cart", 0, 0)
 	heap.Kind = exporter.KindHeap
-	all := []store.WindowInfo{of(window("cart", 0, 10), "1", true), heap, of(window("cart", 5, 10), "1", true), of(window("cart", 20, 10), "1", false), of(window("cart", 30, 10), "2", false)}
-	var got []string
-	for _, k := range sums.ByKind(all) {
-		got = append(got, fmt.Sprint(k.Kind, k.Version, " ", k.Count, " ", k.Samples, " ", k.From.Sub(epoch), " ", k.Until.Sub(epoch), " ", k.Earlier))
-	}
-	want := []string{"cpu1 2 10 0s 15s true", "heap 1 0 0s 0s false", "cpu1 1 5 20s 30s false", "cpu2 1 5 30s 40s false"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	all := []store.WindowInfo{window("cart", 0, 10), heap, window("cart", 5, 10), window("cart", 20, 10), window("cart", 30, 10)}
 	for _, test := range []struct {
 		kind        exporter.Kind
 		from, until time.Time

@@ -4,7 +4,6 @@
 package sums
 
 import (
-	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -23,41 +22,6 @@ func In(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (
 		}
 		if w.Kind == kind && (from.IsZero() || last.After(from)) && (until.IsZero() || w.Start.Before(until)) {
 			list = append(list, w)
-		}
-	}
-	return list
-}
-
-// Windows is the sum of the windows of one kind, service and version.
-type Windows struct {
-	Kind    string    `json:"kind"`
-	Service string    `json:"service"`
-	Version string    `json:"version,omitempty"`
-	Count   int       `json:"windows"`
-	Samples int64     `json:"samples"`
-	Bytes   int64     `json:"bytes"`
-	From    time.Time `json:"from"`
-	Until   time.Time `json:"until"`
-	Earlier bool      `json:"earlier,omitempty"` // of an earlier process
-}
-
-// ByKind sums windows, in the order of the first of each sum.
-func ByKind(windows []store.WindowInfo) []Windows {
-	list := []Windows{}
-	for _, w := range windows {
-		i := slices.IndexFunc(list, func(k Windows) bool {
-			return k.Earlier == w.Earlier && k.Kind == string(w.Kind) && k.Service == w.Service && k.Version == w.ServiceVersion
-		})
-		if i < 0 {
-			i = len(list)
-			list = append(list, Windows{Kind: string(w.Kind), Service: w.Service, Version: w.ServiceVersion, Earlier: w.Earlier, From: w.Start})
-		}
-		k := &list[i]
-		k.Count++
-		k.Samples += w.Samples
-		k.Bytes += w.Bytes
-		if end := End(w); end.After(k.Until) {
-			k.Until = end
 		}
 	}
 	return list
