@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,9 @@ type pprofSource struct {
 }
 
 func newPprofSource(u *url.URL) (Source, error) {
+	if !strings.Contains(u.Path+"/", pprofPath+"/") {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof has %s/ in its path", u, pprofPath)
+	}
 	kinds, measure, err := parsePprof(u)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u, err)
