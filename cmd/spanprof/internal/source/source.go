@@ -41,11 +41,10 @@ const Usage = `A SOURCE is one of
                                of its profiles: .../debug/pprof/profile?seconds=10
   pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
                                a Pyroscope server. The query is its label selector,
-                               with a profile type before it or without. by=LABEL
-                               has one profile for each value of the label; the
-                               default is the first of service_instance_id,
-                               k8s_pod_name, pod, instance, hostname, host_name
-                               that the profiles have; an empty by= makes one of all.
+                               with a profile type before it or without. There is
+                               one profile for each value of the first label of
+                               service_instance_id, k8s_pod_name, pod, instance,
+                               hostname, host_name that the profiles have.
                                view shows a whole server if there is no query
 A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
