@@ -81,13 +81,6 @@ func TestPublishedContext(t *testing.T) {
 	}
 }
 
-func TestDefaultResource(t *testing.T) {
-	publish(t, nil)
-	if got := read(t).resource["telemetry.sdk.language"]; got != "go" {
-		t.Errorf("telemetry.sdk.language = %q, want that of resource.Default()", got)
-	}
-}
-
 func TestTooLarge(t *testing.T) {
 	p := publish(t, service("shop"))
 	// Four lengths take two bytes more each when the text is long.

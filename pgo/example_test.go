@@ -8,7 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spanprof/spanprof/pgo"
 )
@@ -44,17 +43,4 @@ func ExampleMerge() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d samples of %d functions\n", result.Samples, result.Functions)
-}
-
-func ExampleMerge_parsed() {
-	windows := []pgo.Source{
-		{Name: "first", Replica: "shop-1", Profile: calling("main.serve", "main.hash", 700)},
-		{Name: "second", Replica: "shop-1", Profile: calling("main.serve", "main.hash", 600)},
-	}
-	result, err := pgo.Merge(slices.Values(windows))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%d samples of %d functions, %v of CPU time\n", result.Samples, result.Functions, result.CPU)
-	// Output: 1300 samples of 3 functions, 13s of CPU time
 }

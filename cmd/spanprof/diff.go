@@ -167,7 +167,7 @@ func (d *diff) verdict(r *compare.Result) error {
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
 	n := 0
-	kinds := []exporter.Kind{exporter.KindCPU, exporter.KindHeap}
+	kinds := []exporter.Kind{exporter.KindCPU}
 	err := source.ReadAll(ctx, list(arg), kinds, c.leftOut, func(src source.Source, p *source.Profile) error {
 		err := side.Add(runOf(src, p), p.Profile)
 		if err == nil {
@@ -176,7 +176,7 @@ func readSide(ctx context.Context, c *call, arg string, side *compare.Side) erro
 		return err
 	})
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%s: there is no profile of CPU or heap that can be used", arg)
+		err = fmt.Errorf("%s: there is no CPU profile that can be used", arg)
 	}
 	c.progressf("%s: %d profiles of %d runs", arg, n, len(side.Runs()))
 	return err

@@ -87,8 +87,7 @@ func runRecord(ctx context.Context, c *call) error {
 		defer mu.Unlock()
 		c.progressf("%s", text)
 	}
-	// The last profile of each cumulative kind is held to compare the next.
-	untrusted.LimitMemory(int64(448+64*len(config.Targets)) << 20)
+	untrusted.LimitMemory(int64(448+16*len(config.Targets)) << 20)
 	var without []string
 	for _, r := range record.Run(ctx, config) {
 		_, _ = fmt.Fprintln(c.stdout, r)

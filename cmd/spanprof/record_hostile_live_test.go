@@ -6,8 +6,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -78,23 +76,5 @@ func TestRecordHugeBuildID(t *testing.T) {
 		if info, err := os.Stat(f); err != nil || info.Size() > 20_000 {
 			t.Errorf("%s: %v bytes, %v", f, info.Size(), err)
 		}
-	}
-}
-
-// A signal that comes with the last requests does not cost what they bring.
-func TestRecordSignalAtTheEnd(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var asked atomic.Int64
-	address, _ := answers(t, "goroutine", func(*profile.Profile) {
-		if asked.Add(1) == 2 {
-			cancel()
-		}
-	})
-	var stdout, stderr bytes.Buffer
-	code := run(ctx, []string{"record", "-o", t.TempDir(), "-for", "1s", address}, &stdout, &stderr)
-	if code != exitDone || !strings.Contains(stdout.String(), ": 2 profiles, ") {
-		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
 }

@@ -8,9 +8,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -23,13 +21,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	rpprof "runtime/pprof"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +40,7 @@ func service(t *testing.T, address string) *exec.Cmd {
 	t.Helper()
 	bound := livetest.Context(t, livetest.Most)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=service "+address)
+	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS_SERVICE="+address)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -253,25 +248,6 @@ func TestRecordRestart(t *testing.T) {
 	}
 }
 
-// A restart between two requests, which no request notices.
-func TestRecordQuickRestart(t *testing.T) {
-	t.Parallel()
-	addresses := []string{freeAddress(t), freeAddress(t)}
-	service(t, addresses[0])
-	service(t, addresses[1])
-	var requests atomic.Int64
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: addresses[min(requests.Add(1)/7, 1)]})
-	}})
-	t.Cleanup(proxy.Close)
-	dir := t.TempDir()
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "3s", "-every", "1s", proxy.URL)
-	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") || !strings.Contains(stderr, "the process was restarted") {
-		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
-	recorded(t, dir)
-}
-
 func TestRecordBehindALoadBalancer(t *testing.T) {
 	t.Parallel()
 	addresses := []string{freeAddress(t), freeAddress(t)}
@@ -288,37 +264,6 @@ func TestRecordBehindALoadBalancer(t *testing.T) {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	recorded(t, dir)
-}
-
-// While another profile runs, the CPU is not measured, and everything else is. No
-// other test that runs in parallel profiles this process.
-func TestRecordBusyCPU(t *testing.T) {
-	t.Parallel()
-	if err := rpprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
-		t.Fatal(err)
-	}
-	stop := sync.OnceFunc(rpprof.StopCPUProfile)
-	defer stop()
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
-		pprof.Profile(w, r)
-		stop() // once a request was refused
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	dir := t.TempDir()
-	code, stdout, stderr := recordUntil(t, func() bool { return len(cpuFiles(t, dir)) > 0 },
-		"-o", dir, "-every", "1s", server.URL)
-	if code != exitDone || !strings.Contains(stdout, "failure") {
-		t.Errorf("code %d, stdout %q", code, stdout)
-	}
-	if strings.Count(stderr, "already in use") != 1 || !strings.Contains(stderr, "cpu profiles are there again after") {
-		t.Errorf("stderr %q", stderr)
-	}
-	if n := len(profilesOf(recorded(t, dir), exporter.KindCPU)); n == 0 {
-		t.Error("no CPU profile")
-	}
 }
 
 func TestRecordLacksKinds(t *testing.T) {
@@ -358,109 +303,5 @@ func TestRecordNothing(t *testing.T) {
 		if !strings.Contains(stderr, want) || !strings.HasSuffix(stderr, "spanprof: record: no profile of "+address+"/debug/pprof/\n") {
 			t.Errorf("%s: stderr %q", want, stderr)
 		}
-	}
-}
-
-// The oldest profiles of a run are removed, and files beside the runs are not.
-func TestRecordMaxBytes(t *testing.T) {
-	t.Parallel()
-	address := freeAddress(t)
-	service(t, address)
-	dir := t.TempDir()
-	other := filepath.Join(dir, "20000101T000000.000000000Z-other-cpu.pprof.gz")
-	if err := os.WriteFile(other, make([]byte, 100_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const maxBytes = 10_000
-	livetest.Doubling(t, 4*time.Second, func(d time.Duration) string { // a busy machine answers late
-		own := filepath.Join(dir, d.String())
-		code, stdout, stderr := spanprof(t, "record", "-o", own, "-for", d.String(), "-every", "1s", "-max-bytes", strconv.Itoa(maxBytes), "http://"+address)
-		if code != exitDone || stderr != "" {
-			t.Fatalf("code %d, stdout %q, stderr %q", code, stdout, stderr)
-		}
-		if sum := bytesBelow(t, own); sum > maxBytes || sum < maxBytes/2 {
-			return fmt.Sprintf("got %d bytes, want at most %d", sum, maxBytes)
-		}
-		return ""
-	})
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
-	}
-	code, stdout, stderr := spanprof(t, "record", "-o", dir, "-for", "1s", "-max-bytes", "10", "http://"+address)
-	if code != exitFailed || !strings.Contains(stderr, "bytes") {
-		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
-}
-
-// bytesBelow returns how much the profiles of all runs take.
-func bytesBelow(t *testing.T, dir string) (sum int64) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		info, err := os.Stat(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += info.Size()
-	}
-	return sum
-}
-
-// measures reports whether a service is measuring a CPU profile.
-func measures(t *testing.T, address string) bool {
-	t.Helper()
-	r, err := http.Get("http://" + address + "/debug/pprof/goroutine?debug=2") //nolint:noctx // it ends with the service
-	if err != nil {
-		t.Fatal(err)
-	}
-	stacks, err := io.ReadAll(r.Body)
-	if err := errors.Join(err, r.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Contains(stacks, []byte("net/http/pprof.Profile("))
-}
-
-// A signal ends a recording with what counts since the process began, and without
-// the CPU profile in flight.
-func TestRecordSignal(t *testing.T) {
-	t.Parallel()
-	address := freeAddress(t)
-	service(t, address)
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "record", "-o", dir, "-for", "1h", "-every", "1m", "http://"+address)
-	cmd.Env = append(os.Environ(), "SPANPROF_TEST_AS=command")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	// All profiles except the CPU profile come first.
-	for bound := livetest.Context(t, livetest.Most); ; {
-		files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.pprof.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(files) == 4 && measures(t, address) {
-			break
-		}
-		if bound.Err() != nil {
-			t.Fatalf("got %d profiles within %v, want 4 and a CPU profile in flight", len(files), livetest.Most)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(stdout.String(), ": 8 profiles, ") || !strings.Contains(stderr.String(), "the CPU profile in flight is dropped") {
-		t.Errorf("stdout %q, stderr %q", &stdout, &stderr)
-	}
-	if n := len(profilesOf(recorded(t, dir), exporter.KindHeap)); n != 1 {
-		t.Errorf("%d heap profiles, want the one window", n)
 	}
 }

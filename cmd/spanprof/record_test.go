@@ -8,28 +8,25 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 )
 
-// As a test's child, the test's program is the command or a service.
+// As a test's child, the test's program is a service at an address.
 func TestMain(m *testing.M) {
-	switch role, arg, _ := strings.Cut(os.Getenv("SPANPROF_TEST_AS"), " "); role {
-	case "command":
-		main()
-	case "service":
-		mux := http.NewServeMux()
-		pprofHandlers(mux)
-		fmt.Fprintln(os.Stderr, http.ListenAndServe(arg, mux))
-		os.Exit(1)
-	default:
+	address := os.Getenv("SPANPROF_TEST_AS_SERVICE")
+	if address == "" {
 		os.Exit(m.Run())
 	}
-}
-
-func pprofHandlers(mux *http.ServeMux) {
+	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	fmt.Fprintln(os.Stderr, http.ListenAndServe(address, mux))
+	os.Exit(1)
 }
 
 func TestRecordUsage(t *testing.T) {
@@ -47,7 +44,7 @@ func TestRecordUsage(t *testing.T) {
 		{[]string{"-o", "d", "-label", "x", "http://localhost"}, "KEY=VALUE"},
 		{[]string{"-o", "d", "-label", "service.instance.id=a", "http://a", "http://b"}, "names one process"},
 		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/"}, "there twice"},
-		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "ends in /debug/pprof/"},
+		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "has /debug/pprof/ in its path"},
 		{[]string{"-o", "d", "http://a/debug/pprof/heap"}, "ends in /debug/pprof/"},
 		{[]string{"-o", "d", "http://a/debug/pprof/?seconds=9"}, "ends in /debug/pprof/"},
 		{[]string{"-o", "d", "http://u:secret@a/"}, "SPANPROF_USER"},
@@ -55,6 +52,19 @@ func TestRecordUsage(t *testing.T) {
 		code, _, stderr := spanprof(t, append([]string{"record"}, test.args...)...)
 		if code != exitFailed || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "secret") {
 			t.Errorf("record %q: code %d, stderr %q", test.args, code, stderr)
+		}
+	}
+}
+
+// No address leads out of the directory.
+func TestRecordDirectories(t *testing.T) {
+	for _, address := range []string{"http://..", "http://.", "http://h/../..", "http://[::1]:80", "https://a.b/x"} {
+		target, err := source.NewTarget(address + "/debug/pprof/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir, name := filepath.Split(record.DirOf("d", target)); filepath.Clean(dir) != "d" || strings.Trim(name, ".") == "" {
+			t.Errorf("%s: %s", address, record.DirOf("d", target))
 		}
 	}
 }

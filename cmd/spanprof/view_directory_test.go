@@ -4,8 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,45 +75,5 @@ func TestViewOfDirectory(t *testing.T) {
 	}
 	if _, err := os.Stat(damaged); err != nil {
 		t.Errorf("the command changed the directory: %v", err)
-	}
-}
-
-// The command reports that a directory has more than fits into memory.
-func TestViewOfLargeDirectory(t *testing.T) {
-	dir := t.TempDir()
-	s, err := store.New(store.WithDirectory(dir, 16<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	for i := range 60 {
-		f := &profile.Function{ID: 1, Name: "main.work"}
-		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-		of := &profile.Profile{
-			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7,
-			Function: []*profile.Function{f}, Location: []*profile.Location{l},
-		}
-		for j := range 5000 {
-			id := fmt.Sprintf("%016x", i*5000+j+1)
-			of.Sample = append(of.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, 1e7}, Label: map[string][]string{"profile_id": {id}, "span_id": {id}}})
-		}
-		window := exporter.Window{Kind: exporter.KindCPU, Start: start.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second, Resource: resource.Empty()}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, of)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for maxBytes, want := range map[string]bool{"8388608": true, "402653184": false} {
-		status, body := fetch(t, viewing(t, "-max-bytes", maxBytes, dir)+"?format=text", "")
-		body = strings.ReplaceAll(body, "\n         ", " ")
-		if got := strings.Contains(body, ": raise -max-bytes"); status != http.StatusOK || got != want {
-			t.Errorf("-max-bytes %s: status %d; that there is no room is said: %v, want %v:\n%s", maxBytes, status, got, want, body)
-		}
 	}
 }

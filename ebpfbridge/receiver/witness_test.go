@@ -13,12 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
-	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/internal/attribution"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
 // take gives messages to a receiver, and returns what it has exported in a form for
@@ -74,30 +72,6 @@ func TestFirstOnly(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if want := (Status{Messages: 1, First: 2, Ambiguous: 2}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
-	}
-}
-
-// TestAfterProcessor has a record that profilesprocessor has split: its parts are no twins,
-// and the second one has no certain sample.
-func TestAfterProcessor(t *testing.T) {
-	m := newMessage()
-	rest := m.record(1, []uint64{4, 5})
-	rest.AttributeIndices = append(rest.AttributeIndices, int32(len(m.Dictionary.AttributeTable)))
-	m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{
-		KeyStrindex: m.text(labelkey.SpanAttribution),
-		Value:       &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: labelkey.Ambiguous}},
-	})
-	m.process(100, m.record(1, []uint64{3}, "span_id", searchID), rest)
-	got, status := take(t, []message{m})
-	want := []string{
-		"2 frames, [1 10]: span_attribution=first span_id=" + searchID + " span_name=search",
-		"2 frames, [2 20]: span_attribution=ambiguous",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 1, First: 1, Ambiguous: 2}); status != want {
 		t.Errorf("%+v, want %+v", status, want)
 	}
 }

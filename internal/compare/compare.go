@@ -36,8 +36,6 @@
 // together.
 //
 // An interval is for its function alone: of 100 intervals 95 have the true ratio.
-//
-// Heap profiles are compared without a test.
 package compare
 
 import (
@@ -60,7 +58,7 @@ const nearlyAll = 0.98
 // sides have a number of them, seconds if all windows have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
 func Compare(before, after *Side, per Per) (*Result, error) {
 	per = cmp.Or(per, perOf(before, after))
-	r := &Result{Per: per, Unit: unitOf(before, after, per), Heap: compareHeap(&before.heap, &after.heap)}
+	r := &Result{Per: per, Unit: unitOf(before, after, per)}
 	var sides [2][]unit
 	for i, s := range []*Side{before, after} {
 		size := &[]*Size{&r.Before, &r.After}[i]
@@ -70,9 +68,6 @@ func Compare(before, after *Side, per Per) (*Result, error) {
 			(*size).Samples += u.samples
 		}
 		sides[i] = list
-	}
-	if r.Before.Runs+r.After.Runs == 0 && len(r.Heap) > 0 {
-		return r, nil
 	}
 	for i, size := range []Size{r.Before, r.After} {
 		side := []string{"before", "after"}[i]

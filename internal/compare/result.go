@@ -46,8 +46,6 @@ type Result struct {
 	Functions []Function `json:"functions"`
 	// Tested is the number of functions with a test: by Total, by Self, or both.
 	Tested int `json:"tested"`
-	// Heap has the memory, which is not tested.
-	Heap []Heap `json:"heap,omitempty"`
 }
 
 // Size is the amount of data of a side.
@@ -78,11 +76,11 @@ const Others = "(others)"
 // Change is a value on both sides.
 type Change struct {
 	// Before and After are the means: nanoseconds of CPU per request or
-	// second, or a share from 0 to 1; of the heap bytes.
+	// second, or a share from 0 to 1.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	// Ratio is After to Before. For CPU it is by the mean of the logarithms, with half a
-	// sample added to each run: so a new function has a ratio. It is 0 for new memory.
+	// Ratio is After to Before, by the mean of the logarithms, with half a sample added to
+	// each run: so a new function has a ratio.
 	Ratio float64 `json:"ratio"`
 	// Test is nil where nothing is tested: there are too few samples or units.
 	Test *Test `json:"test,omitempty"`
@@ -103,13 +101,4 @@ type Test struct {
 	Q float64 `json:"q"`
 	// Moved is Q at most 5 %.
 	Moved bool `json:"moved"`
-}
-
-// Heap is one type of memory samples. Nothing is tested.
-type Heap struct {
-	// Type is inuse_space, in bytes at the end of a window, or alloc_space, in
-	// bytes a second.
-	Type      string     `json:"type"`
-	Total     Change     `json:"total"`
-	Functions []Function `json:"functions"`
 }

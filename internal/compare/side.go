@@ -20,7 +20,6 @@ import (
 type Side struct {
 	span string // the selected span_name, "" for all samples
 	runs []*run
-	heap heap
 }
 
 // run is one run of a process, or one replica.
@@ -55,40 +54,16 @@ func (s *Side) Runs() []string {
 	return names
 }
 
-// Add adds a profile of CPU or of the heap to the run of a process with this name. Other kinds are an error, as are a profile that cannot be parsed and values
-// of CPU below zero.
+// Add adds a CPU profile to the run of a process with this name. Other kinds are an error, as
+// are a profile that cannot be parsed and values of CPU below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
 	}
-	switch p.Kind() {
-	case exporter.KindCPU:
-		return s.addCPU(name, p, parsed)
-	case exporter.KindHeap:
-		return s.heap.add(name, p.Duration(), parsed)
+	if p.Kind() != exporter.KindCPU {
+		return fmt.Errorf("compare: a %s profile: only cpu can be compared", p.Kind())
 	}
-	return fmt.Errorf("compare: a %s profile: only cpu and heap can be compared", p.Kind())
-}
-
-// SetWork sets the number of requests, or units of other work, of each run, in the order of
-// Runs. One number stands for every run. Other counts, and numbers that are not
-// positive, are an error.
-func (s *Side) SetWork(work ...float64) error {
-	if len(work) != 1 && len(work) != len(s.runs) {
-		return fmt.Errorf("compare: %d amounts of work for %d runs: give one, or one for each", len(work), len(s.runs))
-	}
-	for i, r := range s.runs {
-		w := work[min(i, len(work)-1)]
-		if !(w > 0) {
-			return fmt.Errorf("compare: an amount of work of %v: give a positive number", w)
-		}
-		r.work = w
-	}
-	return nil
-}
-
-func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile) error {
 	for _, part := range columns.Split(parsed, "") {
 		if part.Kind == columns.CPU {
 			parsed = part.Profile
@@ -115,6 +90,23 @@ func (s *Side) addCPU(name string, p *exporter.Profile, parsed *profile.Profile)
 		s.runs = append(s.runs, &run{name: name})
 	}
 	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds()})
+	return nil
+}
+
+// SetWork sets the number of requests, or units of other work, of each run, in the order of
+// Runs. One number stands for every run. Other counts, and numbers that are not
+// positive, are an error.
+func (s *Side) SetWork(work ...float64) error {
+	if len(work) != 1 && len(work) != len(s.runs) {
+		return fmt.Errorf("compare: %d amounts of work for %d runs: give one, or one for each", len(work), len(s.runs))
+	}
+	for i, r := range s.runs {
+		w := work[min(i, len(work)-1)]
+		if !(w > 0) {
+			return fmt.Errorf("compare: an amount of work of %v: give a positive number", w)
+		}
+		r.work = w
+	}
 	return nil
 }
 

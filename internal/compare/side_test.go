@@ -229,7 +229,6 @@ func TestBadProfiles(t *testing.T) {
 		"mutex":     newCPU().of(exporter.KindMutex, time.Second),
 		"no types":  empty.of(exporter.KindCPU, time.Second),
 		"no period": noPeriod.of(exporter.KindCPU, time.Second),
-		"no heap":   newCPU().of(exporter.KindHeap, time.Second),
 		"nil":       exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil),
 	} {
 		if err := s.Add("a", p); err == nil {
@@ -238,34 +237,5 @@ func TestBadProfiles(t *testing.T) {
 	}
 	if _, err := compare.Compare(s, s, ""); err == nil {
 		t.Error("sides without profiles are compared")
-	}
-}
-
-func TestHeap(t *testing.T) {
-	side := func(bytes int64, d time.Duration) *compare.Side {
-		s := compare.NewSide("")
-		for i := range 2 {
-			c := newCPU()
-			c.p.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
-			c.values("load", []int64{bytes, 3 * bytes})
-			c.values("other", []int64{0, 10})
-			add(t, s, strconv.Itoa(i), c.of(exporter.KindHeap, d))
-		}
-		return s
-	}
-	r := result(t, side(1000, 10*time.Second), side(1500, 10*time.Second), "")
-	if len(r.Heap) != 2 || r.Heap[0].Type != "inuse_space" || r.Heap[1].Type != "alloc_space" {
-		t.Fatalf("heap: %+v", r.Heap)
-	}
-	load := r.Heap[0].Functions[0]
-	near(t, "inuse before", load.Total.Before, 3000)
-	near(t, "inuse after", load.Total.After, 4500)
-	near(t, "ratio", load.Total.Ratio, 1.5)
-	near(t, "alloc a second", r.Heap[1].Total.After, 150)
-	if load.Name != "load" || load.Total.Test != nil {
-		t.Errorf("%+v", load)
-	}
-	if r := result(t, side(1000, 0), side(1000, 0), ""); len(r.Heap) != 1 {
-		t.Errorf("allocations since the process began are compared: %+v", r.Heap)
 	}
 }

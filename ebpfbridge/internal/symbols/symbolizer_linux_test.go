@@ -190,26 +190,21 @@ func TestELF(t *testing.T) {
 		"its Go build id":  {"go-id", unchanged, "a bc"},
 		"another build id": {"abce", unchanged, " "},
 		"dynamic symbols":  {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Type = uint32(elf.SHT_DYNSYM) }, "a bc"},
-		"another table":    {"", func(_ *elf.Header64, s []elf.Section64) { s[3] = s[1]; s[1].Size = 0 }, " "},
 		"more names": {"", func(_ *elf.Header64, s []elf.Section64) {
 			s[3] = s[1]
 			s[3].Type = uint32(elf.SHT_DYNSYM)
 			s[1].Size, s[1].Link = 0, 0
 		}, "a bc"},
-		"no magic":           {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[0] = 0 }, " "},
-		"32 bits":            {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32) }, " "},
-		"too many sections":  {"", func(h *elf.Header64, _ []elf.Section64) { h.Shnum = 1 << 15 }, " "},
-		"symbols elsewhere":  {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Off = 1 << 63 }, " "},
-		"a note elsewhere":   {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Off = 1 << 63 }, " "},
-		"no names":           {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Link = 5 }, " "},
-		"many names":         {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Size = maxTables + 1 }, " "},
-		"many symbols":       {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = maxTables + 1 }, " "},
-		"endless symbols":    {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = 1<<64 - 24 }, " "},
-		"a note without end": {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Size = 1<<64 - 1 }, " "},
+		"32 bits":           {"", func(h *elf.Header64, _ []elf.Section64) { h.Ident[elf.EI_CLASS] = byte(elf.ELFCLASS32) }, " "},
+		"too many sections": {"", func(h *elf.Header64, _ []elf.Section64) { h.Shnum = 1 << 15 }, " "},
+		"a note elsewhere":  {"abcd", func(_ *elf.Header64, s []elf.Section64) { s[0].Off = 1 << 63 }, " "},
+		"no names":          {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Link = 5 }, " "},
+		"many names":        {"", func(_ *elf.Header64, s []elf.Section64) { s[2].Size = maxTables + 1 }, " "},
+		"many symbols":      {"", func(_ *elf.Header64, s []elf.Section64) { s[1].Size = maxTables + 1 }, " "},
 	} {
 		var all Symbolizer
 		table, _ := all.parse(elfFile("\x00a\x00bc\x00", list, tt.change), tt.buildID)
-		if claims := strings.HasPrefix(name, "many") || name == "endless symbols"; all.Unreadable != claims {
+		if claims := strings.HasPrefix(name, "many"); all.Unreadable != claims {
 			t.Errorf("%s: unreadable %v", name, all.Unreadable)
 		}
 		if got := table.at(10) + " " + table.at(20); got != tt.want || table.at(9)+table.at(11)+table.at(30)+table.at(40) != "" {
@@ -289,9 +284,7 @@ func TestStripped(t *testing.T) {
 	}{
 		"usual":           {func([]elf.Prog64, []byte) {}, 2},
 		"another version": {func(_ []elf.Prog64, b []byte) { b[0] = 2 }, 0},
-		"8-byte count":    {func(_ []elf.Prog64, b []byte) { b[2] = 4 }, 0},
 		"absolute":        {func(_ []elf.Prog64, b []byte) { b[3] = 3 }, 0},
-		"elsewhere":       {func(p []elf.Prog64, _ []byte) { p[1].Off = 1 << 63 }, 0},
 		"cut off":         {func(p []elf.Prog64, _ []byte) { p[1].Filesz -= 5 }, 1},
 		"endless":         {func(p []elf.Prog64, b []byte) { p[1].Filesz, b[11] = 1<<64-1, 0xff }, 0},
 		"many functions":  {func(_ []elf.Prog64, b []byte) { b[11] = 0xff }, 2},

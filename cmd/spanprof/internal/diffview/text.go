@@ -5,9 +5,7 @@
 package diffview
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/compare"
@@ -33,20 +31,7 @@ func moved(all []compare.Function) []compare.Function {
 
 // Text returns a comparison for a terminal, with the functions that moved.
 func Text(r *compare.Result) string {
-	var b strings.Builder
-	if r.Before.Runs+r.After.Runs > 0 {
-		cpu(&b, r)
-	}
-	for i, h := range r.Heap {
-		if i > 0 || b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		heap(&b, h)
-	}
-	return b.String()
-}
-
-func cpu(b *strings.Builder, r *compare.Result) {
+	b := new(strings.Builder)
 	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Unit, r.Before), side(r.Unit, r.After))
 	header(b, r.Total.Test != nil)
 	row(b, r.Per, r.Total, "all that is compared")
@@ -76,6 +61,7 @@ func cpu(b *strings.Builder, r *compare.Result) {
 	for _, note := range notes(r) {
 		termtext.Prose(b, "", 0, note)
 	}
+	return b.String()
 }
 
 var per = map[compare.Per]string{
@@ -158,34 +144,3 @@ func notes(r *compare.Result) []string {
 	}
 	return notes
 }
-
-var heapTypes = map[string]string{
-	"inuse_space": "Live heap",
-	"alloc_space": "Allocations a second",
-}
-
-func heap(b *strings.Builder, h compare.Heap) {
-	fmt.Fprintf(b, "%s, not tested against noise\n", cmp.Or(heapTypes[h.Type], h.Type))
-	line := func(c compare.Change, name string) {
-		change := "new"
-		if c.Before > 0 {
-			change = percent(c.Ratio)
-		}
-		fmt.Fprintf(b, "%8s  %10s %10s  %s\n", change, bytes(c.Before), bytes(c.After), termtext.OneLine(termtext.ClipStart(name, termtext.MaxQuoted)))
-	}
-	fmt.Fprintf(b, "%8s  %10s %10s  %s\n", "change", "before", "after", "function")
-	line(h.Total, "all")
-	bySelf := slices.Clone(h.Functions)
-	slices.SortFunc(bySelf, func(a, b compare.Function) int {
-		return cmp.Or(cmp.Compare(difference(b.Self), difference(a.Self)), cmp.Compare(a.Name, b.Name))
-	})
-	for _, f := range bySelf[:min(untested, len(bySelf))] {
-		if difference(f.Self) > 0 {
-			line(f.Self, f.Name)
-		}
-	}
-}
-
-func difference(c compare.Change) float64 { return max(c.After-c.Before, c.Before-c.After) }
-
-func bytes(v float64) string { return termtext.Value(int64(v+0.5), termtext.Bytes) }

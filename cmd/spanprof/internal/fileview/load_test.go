@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/internal/columns"
 )
 
@@ -72,16 +71,9 @@ var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // Two sets are compared. Their totals are the totals of the files.
 func TestComparison(t *testing.T) {
-	dir := t.TempDir()
-	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
-	after := write(t, filepath.Join(dir, "b.pprof"), newProfile("main.fresh", second, start, 3e9))
-	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := p.Path(t.Context())
-	if err != nil || !strings.HasPrefix(path, "/comparison?") || p.Profiles != 2 {
-		t.Fatalf("path %q of %d profiles: %v", path, p.Profiles, err)
+	p, path := compared(t, newProfile("main.old", first, start, 2e9), newProfile("main.fresh", second, start, 3e9))
+	if !strings.HasPrefix(path, "/comparison?") || p.Profiles != 2 {
+		t.Fatalf("path %q of %d profiles", path, p.Profiles)
 	}
 	text := get(t, p, path+"&format=text")
 	for _, want := range []string{`.cpu{set="before"}`, "CPU time 2.00 s in 200 samples", `.cpu{set="after"}`, "CPU time 3.00 s in 300 samples", "main.fresh", "main.old"} {
@@ -176,30 +168,8 @@ func TestNothingInCommon(t *testing.T) {
 	heap := newProfile("main.work", first, start, 2e9)
 	heap.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
 	heap.PeriodType = &profile.ValueType{Type: "space", Unit: "bytes"}
-	dir := t.TempDir()
-	before := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9))
-	after := write(t, filepath.Join(dir, "b.pprof"), heap)
-	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := p.Path(t.Context())
-	if err != nil || path != "/" || len(p.Notes()) != 1 {
-		t.Errorf("path %q, notes %q: %v", path, p.Notes(), err)
-	}
-}
-
-// A file that two SOURCEs have counts once.
-func TestFileNamedTwice(t *testing.T) {
-	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "a.pprof"), newProfile("main.old", first, start, 2e9))
-	var skipped []string
-	p, err := Load(t.Context(), []Set{{"all", []string{file, dir, file}}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Profiles != 1 || p.Unreadable != 0 || len(skipped) != 2 || !strings.Contains(skipped[0], source.ErrSeen.Error()) {
-		t.Errorf("%d profiles, %d unreadable, skipped %q, want one profile and two that are named twice", p.Profiles, p.Unreadable, skipped)
+	if p, path := compared(t, newProfile("main.work", first, start, 2e9), heap); path != "/" || len(p.Notes()) != 1 {
+		t.Errorf("path %q, notes %q", path, p.Notes())
 	}
 }
 
@@ -213,6 +183,22 @@ func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string
 	}
 	p, err = Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(err error) { skipped = append(skipped, err.Error()) })
 	return p, skipped, err
+}
+
+// compared loads two sets of a profile each, and returns the path to open.
+func compared(t *testing.T, before, after *profile.Profile) (*Page, string) {
+	t.Helper()
+	dir := t.TempDir()
+	sets := []Set{{"before", []string{write(t, filepath.Join(dir, "a.pprof"), before)}}, {"after", []string{write(t, filepath.Join(dir, "b.pprof"), after)}}}
+	p, err := Load(t.Context(), sets, 8<<20, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := p.Path(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, path
 }
 
 // column returns a profile with one column.
@@ -250,12 +236,9 @@ func TestColumns(t *testing.T) {
 func TestColumnsOfOneFile(t *testing.T) {
 	mixed := newProfile("main.work", first, start, 2e9)
 	mixed.SampleType[0] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
-	plain := newProfile("main.work", first, start, 2e9)
-	dir := t.TempDir()
-	before, after := write(t, filepath.Join(dir, "a.pprof"), mixed), write(t, filepath.Join(dir, "b.pprof"), plain)
-	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
-	if err != nil || p.Profiles != 3 {
-		t.Fatalf("%d profiles, %v", p.Profiles, err)
+	p, _ := compared(t, mixed, newProfile("main.work", first, start, 2e9))
+	if p.Profiles != 3 {
+		t.Fatalf("%d profiles, want 3", p.Profiles)
 	}
 	for query, want := range map[string]string{`.cpu{set="before"}`: "CPU time 2.00 s", `.other_alloc_space{set="before"}`: "alloc_space 200 B", `.cpu{set="after"}`: "CPU time 2.00 s"} {
 		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) {
@@ -266,14 +249,8 @@ func TestColumnsOfOneFile(t *testing.T) {
 
 // A comparison may be of a column of another tool.
 func TestComparisonOfOtherColumns(t *testing.T) {
-	dir := t.TempDir()
-	before, after := write(t, filepath.Join(dir, "a.pprof"), column("cache-misses", "count", 5)), write(t, filepath.Join(dir, "b.pprof"), column("cache-misses", "count", 6))
-	p, err := Load(t.Context(), []Set{{"before", []string{before}}, {"after", []string{after}}}, 8<<20, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path, err := p.Path(t.Context()); err != nil || !strings.Contains(path, "other_cache_misses") {
-		t.Errorf("path %s, %v", path, err)
+	if _, path := compared(t, column("cache-misses", "count", 5), column("cache-misses", "count", 6)); !strings.Contains(path, "other_cache_misses") {
+		t.Errorf("path %s", path)
 	}
 }
 

@@ -4,15 +4,12 @@
 package pyroscopeview
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 )
 
 // answerJSON has what the tests look at of any answer.
@@ -224,50 +221,5 @@ func TestPagesRecorded(t *testing.T) {
 				t.Errorf("log\n%s", text)
 			}
 		})
-	}
-}
-
-// The samples of a span are a profile that go tool pprof reads.
-func TestPprofRecorded(t *testing.T) {
-	h, r := recorded(t, "v2")
-	p, err := profile.Parse(bytes.NewReader(get(t, h, "/profile", append(times(r), "query", byID(r.Service, "cpu", r.Span))...).Body.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := int64(0)
-	for _, s := range p.Sample {
-		total += s.Value[0]
-	}
-	if total != r.CPU.Nanoseconds() || p.SampleType[0].Type != "cpu" || p.SampleType[0].Unit != "nanoseconds" || p.DurationNanos != r.Until.Sub(r.From).Nanoseconds() {
-		t.Errorf("total %d of %v in %d ns", total, p.SampleType[0], p.DurationNanos)
-	}
-}
-
-// The page has the reason why a query cannot be answered.
-func TestRefusalsRecorded(t *testing.T) {
-	h, r := recorded(t, "v2")
-	for query, want := range map[string]string{
-		`.cpu{profile_id=~"a.*"}`: "finds ids by lists alone",
-		`.cpu{trace_id!="a"}`:     "finds ids by lists alone",
-	} {
-		w := get(t, h, "/", append(times(r), "query", query, "format", "text")...)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: status %d: %s", query, w.Code, w.Body)
-		}
-	}
-	var a answerJSON
-	getJSON(t, h, &a, "/", append(times(r), "query", `.cpu{profile_id="order-4711"}`)...)
-	if a.Empty != `nothing here has the id "order-4711"` || !strings.Contains(a.Note, "16 hex digits alone") {
-		t.Errorf("empty because %q, note %q", a.Empty, a.Note)
-	}
-}
-
-// An address without times is about the last hour, as the page notes.
-func TestWithoutTimesRecorded(t *testing.T) {
-	h, r := recorded(t, "v2")
-	var a answerJSON
-	getJSON(t, h, &a, "/", "query", r.Service+".cpu")
-	if !strings.Contains(a.Note, "this is about 1h, ") || a.Until.Sub(a.From) != time.Hour || time.Since(a.Until) > time.Minute {
-		t.Errorf("from %s until %s, note %q", a.From, a.Until, a.Note)
 	}
 }

@@ -4,6 +4,7 @@
 package record
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -39,7 +40,11 @@ func server(t *testing.T, hangs func(kind string, n int) bool) (c *source.Target
 		switch kind {
 		case "profile":
 			p.SampleType[0] = &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}
-			<-time.After(5 * time.Second)
+			select {
+			case <-time.After(5 * time.Second):
+			case <-r.Context().Done():
+				return
+			}
 			p.DurationNanos = int64(5 * time.Second)
 		case "heap":
 			p.SampleType[0] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
@@ -78,20 +83,21 @@ func TestHang(t *testing.T) {
 		hangs func(kind string, n int) bool
 		want  map[exporter.Kind]Gaps
 		took  time.Duration
+		again string // of the last report
 	}{
-		{"nothing", func(string, int) bool { return false }, map[exporter.Kind]Gaps{}, 30 * time.Second},
-		{"CPU once", func(kind string, n int) bool { return kind == "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 10 * time.Second}}, 30 * time.Second},
-		{"CPU from then on", func(kind string, n int) bool { return kind == "profile" && n >= 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 25 * time.Second}}, 35 * time.Second},
-		{"goroutines and heap", func(kind string, n int) bool { return kind != "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindGoroutine: {1, 10 * time.Second}}, 30 * time.Second},
+		{"nothing", func(string, int) bool { return false }, map[exporter.Kind]Gaps{}, 30 * time.Second, ""},
+		{"CPU once", func(kind string, n int) bool { return kind == "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 10 * time.Second}}, 30 * time.Second, "cpu profiles are there again after"},
+		{"CPU from then on", func(kind string, n int) bool { return kind == "profile" && n >= 2 }, map[exporter.Kind]Gaps{exporter.KindCPU: {1, 25 * time.Second}}, 35 * time.Second, "it is retried"},
+		{"goroutines and heap", func(kind string, n int) bool { return kind != "profile" && n == 2 }, map[exporter.Kind]Gaps{exporter.KindGoroutine: {1, 10 * time.Second}}, 30 * time.Second, "profiles are there again after"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				target, stop := server(t, tt.hangs)
-				begun := time.Now()
+				begun, last := time.Now(), ""
 				results := Run(t.Context(), Config{
 					Dir: dir, Targets: []*source.Target{target}, For: 30 * time.Second, Every: 5 * time.Second,
-					MaxBytes: 1 << 20, Report: func(string) {}, Progress: func(string) {},
+					MaxBytes: 1 << 20, Report: func(text string) { last = text }, Progress: func(string) {},
 				})
 				took := time.Since(begun).Round(time.Second)
 				stop()
@@ -105,10 +111,30 @@ func TestHang(t *testing.T) {
 				if took > tt.took+time.Second || took < 30*time.Second {
 					t.Errorf("took %v, want %v", took, tt.took)
 				}
-				if results[0].Profiles < 23 {
-					t.Errorf("%s", results[0])
+				if results[0].Profiles < 23 || !strings.Contains(last, tt.again) {
+					t.Errorf("%s, last report %q", results[0], last)
 				}
 			})
 		})
 	}
+}
+
+// A signal ends a recording with what counts since the process began, and without the CPU
+// profile in flight.
+func TestSignal(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := server(t, func(string, int) bool { return false })
+		ctx, signal := context.WithTimeout(t.Context(), 3*time.Second)
+		defer signal()
+		var reports []string
+		results := Run(ctx, Config{
+			Dir: dir, Targets: []*source.Target{target}, For: time.Hour, Every: 5 * time.Second,
+			MaxBytes: 1 << 20, Report: func(text string) { reports = append(reports, text) }, Progress: func(string) {},
+		})
+		stop()
+		if results[0].Profiles != 8 || len(reports) != 1 || !strings.Contains(reports[0], "the CPU profile in flight is dropped") {
+			t.Errorf("%s, reports %q", results[0], reports)
+		}
+	})
 }

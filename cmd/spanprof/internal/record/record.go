@@ -31,9 +31,9 @@
 // # Runs
 //
 // A process was restarted if a profile has another build id or another address of the
-// vDSO: Linux chooses one for each process. It was also restarted if a count since the
-// process began has become less. An address with several processes, like a load
-// balancer's, has a directory for each.
+// vDSO: Linux chooses one for each process. On other systems, the difference of two profiles
+// shows a restart to readers. An address with several processes, like a load balancer's, has
+// a directory for each.
 //
 // # For developers
 //

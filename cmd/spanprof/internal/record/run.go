@@ -34,18 +34,13 @@ type run struct {
 	id, build string // empty if unknown
 	recording source.Recording
 	files     exporter.Exporter
-	// last are the newest profiles that count since the process began.
-	last map[exporter.Kind]*profile.Profile
 }
 
 // write writes a profile into the directory of the run that it is of.
 func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time, raw *source.Raw) (int64, error) {
-	r, err := t.runOf(kind, raw.Parsed)
+	r, err := t.runOf(raw.Parsed)
 	if err != nil {
 		return 0, err
-	}
-	if source.Cumulative(kind) {
-		r.last[kind] = raw.Parsed
 	}
 	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: r.recording.Attributes()}
 	if raw.Parsed.TimeNanos > 0 {
@@ -59,7 +54,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 }
 
 // runOf returns the run that a profile is of, and begins one if there is none.
-func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
+func (t *target) runOf(p *profile.Profile) (*run, error) {
 	id, build := source.Run(p), source.BuildID(p)
 	for _, r := range t.runs {
 		if id != "" && r.id == id {
@@ -67,19 +62,13 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 				t.mixed = true
 				t.Report(t.Name() + ": several processes answer there in turn: their profiles are kept apart, and each is recorded in part; name each by an address of its own")
 			}
-			t.turnTo(r)
+			t.current = r
 			return r, nil
 		}
 	}
 	if r := t.current; r != nil && (id == "" || r.id == "") && (build == "" || r.build == "" || build == r.build) {
-		restarted, err := r.isBefore(kind, p)
-		if err != nil {
-			return nil, err
-		}
-		if !restarted {
-			r.id = cmp.Or(r.id, id)
-			return r, nil
-		}
+		r.id = cmp.Or(r.id, id)
+		return r, nil
 	}
 	if len(t.runs) >= maxRuns {
 		return nil, fmt.Errorf("the process has been restarted %d times: no more directories are made", maxRuns-1)
@@ -92,21 +81,12 @@ func (t *target) runOf(kind exporter.Kind, p *profile.Profile) (*run, error) {
 		t.Report(t.Name() + ": the process was restarted")
 	}
 	t.runs = append(t.runs, r)
-	t.turnTo(r)
+	t.current = r
 	return r, nil
 }
 
-// turnTo makes r the run of profiles without a run of their own. The newest profiles of the
-// run before it are compared with no others any more.
-func (t *target) turnTo(r *run) {
-	if t.current != nil && t.current != r {
-		clear(t.current.last)
-	}
-	t.current = r
-}
-
 func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
-	r := &run{id: id, build: build, last: map[exporter.Kind]*profile.Profile{}, recording: source.Recording{
+	r := &run{id: id, build: build, recording: source.Recording{
 		Target: t.Name(), Started: time.Now().UTC().Truncate(time.Millisecond), BuildID: build, Run: id, Resource: map[string]string{},
 	}}
 	for _, kv := range t.Target.Resource(p).Attributes() {
@@ -130,18 +110,6 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// isBefore reports whether p is of a later run of the process: its counts are less then.
-func (r *run) isBefore(kind exporter.Kind, p *profile.Profile) (bool, error) {
-	if r.last[kind] == nil {
-		return false, nil
-	}
-	_, err := source.Delta(r.last[kind], p)
-	if errors.Is(err, source.ErrRestarted) {
-		return true, nil
-	}
-	return false, err
 }
 
 // makeDir makes a directory that is named after the time.

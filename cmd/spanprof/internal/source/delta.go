@@ -77,16 +77,3 @@ func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
 	delta.DurationNanos = max(0, end.TimeNanos-begin.TimeNanos)
 	return delta, nil
 }
-
-// keepLive leaves the live memory in a heap profile, without the counts since the process
-// began.
-func keepLive(p *profile.Profile) {
-	for _, s := range p.Sample {
-		for i, t := range p.SampleType {
-			if !strings.HasPrefix(t.Type, "inuse_") {
-				s.Value[i] = 0
-			}
-		}
-	}
-	p.DurationNanos = 0
-}

@@ -21,8 +21,6 @@ import (
 type snapshot struct {
 	path   string
 	parsed *profile.Profile
-	// used is whether a window ends at it.
-	used bool
 }
 
 // directory is one directory while it is read.
@@ -73,7 +71,7 @@ func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profil
 		return d.give(path, kind, parsed)
 	}
 	before, ok := d.last[kind]
-	d.last[kind] = snapshot{path: path, parsed: parsed, used: ok}
+	d.last[kind] = snapshot{path, parsed}
 	if !ok {
 		return nil
 	}
@@ -82,16 +80,6 @@ func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profil
 		return d.failed(fmt.Errorf("%s: its difference to %s: %w", path, filepath.Base(before.path), err))
 	}
 	return d.give(path, kind, delta)
-}
-
-// end reports the live memory of a single profile that counts since the process
-// began.
-func (d *directory) end() error {
-	if s, ok := d.last[exporter.KindHeap]; ok && !s.used {
-		keepLive(s.parsed)
-		return d.give(s.path, exporter.KindHeap, s.parsed)
-	}
-	return nil
 }
 
 func (d *directory) wants(kind exporter.Kind) bool { return wants(d.kinds, kind) }

@@ -66,9 +66,6 @@ func (s local) Read(ctx context.Context, kinds []exporter.Kind, skip func(error)
 				return err
 			}
 		}
-		if err := d.end(); err != nil {
-			return err
-		}
 		paths = paths[n:]
 	}
 	return nil

@@ -8,9 +8,9 @@ package source_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/pprof"
-	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,14 +18,12 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/livetest"
-	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/pgo"
 )
 
 var kept atomic.Pointer[[]byte]
@@ -134,72 +132,39 @@ func TestPprofLacksKinds(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	p, err := inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/debug/spanprof/", p.Handler())
-	server := serve(t, mux)
-	if _, err := read(t, server.URL+"/debug/spanprof/"); err == nil || !strings.Contains(err.Error(), "the page has no profiles yet") {
-		t.Errorf("before the first window: %v", err)
-	}
-	_, span := tp.Tracer("test").Start(t.Context(), "GET /search")
-	id := span.SpanContext().SpanID().String()
-	// A tenth of a second of CPU time at least, which a busy machine has not given in a second.
-	for began, n := time.Now(), 0; n < 20_000 || time.Since(began) < time.Second; n++ {
-		kept.Store(new(make([]byte, 1<<16)))
-	}
-	span.End()
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-
-	profiles, err := read(t, server.URL+"/debug/spanprof/")
-	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindCPU, exporter.KindHeap}) {
-		t.Fatalf("%v, %v", got, err)
-	}
-	parsed, err := profiles[0].Parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(parsed.Sample, func(s *sample) bool { return slices.Contains(s.Label["span_name"], "GET /search") }) {
-		t.Errorf("no sample of GET /search in\n%s", parsed)
-	}
-	for _, p := range profiles {
-		if p.Duration() <= 0 || p.Start().IsZero() || p.Replica == "" {
-			t.Errorf("%s of %v from %v on, of %q", p.Kind(), p.Duration(), p.Start(), p.Replica)
+// total returns the sum of the values of a type, which the profile must have.
+func total(p *profile.Profile, sampleType string) int64 {
+	i := -1
+	for n, t := range p.SampleType {
+		if t.Type == sampleType {
+			i = n
 		}
 	}
-	heap, err := profiles[1].Parsed()
+	if i < 0 {
+		panic("no " + sampleType + " in\n" + p.String())
+	}
+	sum := int64(0)
+	for _, s := range p.Sample {
+		sum += s.Value[i]
+	}
+	return sum
+}
+
+// readRaw returns the profile at an address, as it is there.
+func readRaw(t *testing.T, address string) *profile.Profile {
+	t.Helper()
+	response, err := http.Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"} {
-		total(heap, name)
-	}
-
-	span1, err := read(t, server.URL+"/debug/spanprof/?query="+url.QueryEscape(`.cpu{profile_id="`+id+`"}`)+"#flame")
-	if err != nil || len(span1) != 1 {
-		t.Fatalf("the span's: %d profiles, %v", len(span1), err)
-	}
-	whole := total(parsed, "cpu")
-	if parsed, err = span1[0].Parsed(); err != nil {
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := total(parsed, "cpu"); got <= 0 || got > whole {
-		t.Errorf("the span's CPU is %d of %d", got, whole)
+	parsed, err := pgo.Parse(data)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for address, want := range map[string]string{
-		"/debug/spanprof/?query=.nothing":        "unknown",
-		"/debug/spanprof/comparison":             "two sides",
-		"/debug/spanprof/?query=.cpu{a=%22b%22}": "no samples",
-		"/elsewhere/":                            "404",
-	} {
-		if _, err := read(t, server.URL+address); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), server.URL) {
-			t.Errorf("%s: %v, want %q", address, err, want)
-		}
-	}
+	return parsed
 }

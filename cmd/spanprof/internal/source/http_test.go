@@ -205,7 +205,7 @@ func TestParseRefuses(t *testing.T) {
 		"http://host/debug/pprof/heap?debug=1":           `"debug" is not known`,
 		"http://host/debug/pprof/heap?seconds=0":         "seconds=0 is no number",
 		"http://host/debug/pprof/heap?seconds=x":         "seconds=x is no number",
-		"http://host/api/things":                         "profiles are read of net/http/pprof",
+		"http://host/debug/spanprof/":                    "has /debug/pprof/ in its path",
 		"pyroscope+http://host":                          "query= is missing",
 		"pyroscope+http://host?query=shop":               "no label selector",
 		"pyroscope+http://host?query=cpu{}":              `"cpu" is no profile type`,

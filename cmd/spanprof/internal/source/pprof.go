@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,14 +36,22 @@ type pprofSource struct {
 }
 
 func newPprofSource(u *url.URL) (Source, error) {
-	kinds, measure, err := parsePprof(u)
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = pprofPath + "/"
+	}
+	prefix, name, ok := strings.Cut(u.Path+"/", pprofPath+"/")
+	if !ok {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof has %s/ in its path", u, pprofPath)
+	}
+	kinds, measure, err := parsePprof(name, u.Query())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", u, err)
 	}
-	target, err := newTarget(u)
+	c, err := client.New()
 	if err != nil {
 		return nil, err
 	}
+	target := &Target{base: url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix + pprofPath + "/"}, client: c}
 	return &pprofSource{address: u.String(), target: target, kinds: kinds, measure: cmp.Or(measure, defaultMeasure)}, nil
 }
 

@@ -32,7 +32,6 @@ type pyroscope struct {
 	client      *querier.Client
 	profileType string // none means all
 	selector    string
-	by          []string
 	from, until time.Time
 }
 
@@ -45,7 +44,7 @@ func newPyroscope(u *url.URL) (Source, error) {
 		return fail("%w", err)
 	}
 	now := time.Now()
-	s := &pyroscope{address: u.String(), by: replicaLabels, from: now.Add(-time.Hour), until: now}
+	s := &pyroscope{address: u.String(), from: now.Add(-time.Hour), until: now}
 	for name, values := range params {
 		value := values[len(values)-1]
 		switch name {
@@ -58,17 +57,12 @@ func newPyroscope(u *url.URL) (Source, error) {
 			if s.profileType != "" && strings.Count(s.profileType, ":") != 4 {
 				return fail("%q is no profile type, such as process_cpu:cpu:nanoseconds:cpu:nanoseconds; without one, query= means all of them", s.profileType)
 			}
-		case "by":
-			s.by = nil
-			if value != "" {
-				s.by = []string{value}
-			}
 		case "from":
 			s.from, err = parseTime(value, now)
 		case "until":
 			s.until, err = parseTime(value, now)
 		default:
-			return fail("the parameter %q is not known: known are query, from, until and by", name)
+			return fail("the parameter %q is not known: known are query, from and until", name)
 		}
 		if err != nil {
 			return fail("%s: %w", name, err)
@@ -125,8 +119,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time: known are now, now-1h and RFC 3339", text)
 }
 
-// replicaLabels are the labels that tell replicas apart, unless a SOURCE names
-// one: of OpenTelemetry, as a collector and as exporter/pyroscope send them, of
+// replicaLabels are the labels that distinguish replicas, the first that profiles have: of OpenTelemetry, as a collector and as exporter/pyroscope send them, of
 // Kubernetes' discovery, Prometheus and pyroscope-go.
 var replicaLabels = []string{"service_instance_id", "k8s_pod_name", "pod", "instance", "hostname", "host_name"}
 
@@ -139,7 +132,7 @@ type series struct {
 
 // series returns the types that the server has, by replica.
 func (s *pyroscope) series(ctx context.Context, kinds []exporter.Kind) ([]series, error) {
-	sets, err := s.client.Series(ctx, s.selector, append([]string{"__profile_type__", "service_name"}, s.by...), s.from, s.until)
+	sets, err := s.client.Series(ctx, s.selector, append([]string{"__profile_type__", "service_name"}, replicaLabels...), s.from, s.until)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +140,10 @@ func (s *pyroscope) series(ctx context.Context, kinds []exporter.Kind) ([]series
 		return nil, fmt.Errorf("%s: the server has no profiles of %s from %s until %s", s.client, s.selector, s.from.Format(time.RFC3339), s.until.Format(time.RFC3339))
 	}
 	label := ""
-	if i := slices.IndexFunc(s.by, func(name string) bool {
+	if i := slices.IndexFunc(replicaLabels, func(name string) bool {
 		return slices.ContainsFunc(sets, func(set map[string]string) bool { return set[name] != "" })
 	}); i >= 0 {
-		label = s.by[i]
-	} else if len(s.by) == 1 {
-		return nil, fmt.Errorf("%s: by=%s: no profile of %s has that label", s.client, s.by[0], s.selector)
+		label = replicaLabels[i]
 	}
 	var found []series
 	for _, set := range sets {
@@ -170,7 +161,7 @@ func (s *pyroscope) series(ctx context.Context, kinds []exporter.Kind) ([]series
 		})
 		if i < 0 {
 			if len(found) == maxProfiles {
-				return nil, fmt.Errorf("%s: the query means more than %d profiles: make it narrower, or have fewer by another by=LABEL", s.client, maxProfiles)
+				return nil, fmt.Errorf("%s: the query means more than %d profiles: make it narrower", s.client, maxProfiles)
 			}
 			i = len(found)
 			found = append(found, one)
@@ -257,12 +248,8 @@ func (s *pyroscope) part(ctx context.Context, t querier.Type, of querier.Selecto
 
 func (one series) resource() *resource.Resource {
 	attributes := []attribute.KeyValue{attribute.String("service.name", one.service)}
-	switch {
-	case one.replica == "":
-	case slices.Contains(replicaLabels, one.label):
+	if one.replica != "" {
 		attributes = append(attributes, attribute.String("service.instance.id", one.replica))
-	default:
-		attributes = append(attributes, attribute.String(one.label, one.replica))
 	}
 	return resource.NewSchemaless(attributes...)
 }

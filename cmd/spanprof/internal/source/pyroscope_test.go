@@ -140,7 +140,7 @@ func TestPyroscope(t *testing.T) {
 	q := &fakeQuerier{t: t}
 	for _, pod := range []string{"a", "b"} {
 		for _, profileType := range []string{typeInUse, typeCPU, typeBlock, typeSamples, typeAlloc} {
-			q.labels = append(q.labels, map[string]string{"__profile_type__": profileType, "service_name": "shop", "pod": pod, "zone": "z" + pod})
+			q.labels = append(q.labels, map[string]string{"__profile_type__": profileType, "service_name": "shop", "pod": pod})
 		}
 	}
 	server := serve(t, q)
@@ -181,20 +181,19 @@ func TestPyroscope(t *testing.T) {
 	}
 
 	for _, test := range []struct {
-		more, query string
-		want        []exporter.Kind
-		requests    []string
+		query    string
+		want     []exporter.Kind
+		requests []string
 	}{
-		{"", typeCPU, nil, []string{
+		{typeCPU, nil, []string{
 			typeCPU + ` {service_name="shop",service_name="shop",pod="a"}`, typeCPU + ` {service_name="shop",service_name="shop",pod="b"}`,
 		}},
-		{"&by=zone", typeBlock, []exporter.Kind{exporter.KindBlock}, []string{
-			typeBlock + ` {service_name="shop",service_name="shop",zone="za"}`, typeBlock + ` {service_name="shop",service_name="shop",zone="zb"}`,
+		{typeBlock, []exporter.Kind{exporter.KindBlock}, []string{
+			typeBlock + ` {service_name="shop",service_name="shop",pod="a"}`, typeBlock + ` {service_name="shop",service_name="shop",pod="b"}`,
 		}},
-		{"&by=", "", []exporter.Kind{exporter.KindBlock}, []string{typeBlock + ` {service_name="shop",service_name="shop"}`}},
 	} {
 		q.requests = nil
-		address := "pyroscope+" + server.URL + "/prefix?query=" + url.QueryEscape(test.query+`{service_name="shop"}`) + "&from=now-1h&until=now-30m" + test.more
+		address := "pyroscope+" + server.URL + "/prefix?query=" + url.QueryEscape(test.query+`{service_name="shop"}`) + "&from=now-1h&until=now-30m"
 		if _, err := read(t, address, test.want...); err != nil {
 			t.Error(err)
 		}
@@ -205,7 +204,6 @@ func TestPyroscope(t *testing.T) {
 
 	for query, want := range map[string]string{
 		`{service_name="refused"}`:                                       "Series: the server answers 400 Bad Request: the query time range exceeds the limit",
-		`{service_name="shop"}&by=node`:                                  "by=node: no profile",
 		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "lacks the wanted profiles",
 	} {
 		address := "pyroscope+" + server.URL + "/prefix?from=now-1h&until=now-30m&query=" + query
@@ -223,5 +221,20 @@ func TestPyroscope(t *testing.T) {
 	}
 	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("another server: %v", err)
+	}
+}
+
+// A server does not decide how many requests are made.
+func TestTooManyProfiles(t *testing.T) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var all []string
+		for i := range 1001 {
+			all = append(all, fmt.Sprintf(`{"labels":[{"name":"__profile_type__","value":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"},{"name":"service_name","value":"s%d"}]}`, i))
+		}
+		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(all, ","))
+	}))
+	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "more than 1000 profiles") {
+		t.Error(err)
 	}
 }

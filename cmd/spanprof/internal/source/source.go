@@ -18,7 +18,7 @@
 //
 // # For developers
 //
-// source.go reads the grammar, files.go (with directory.go), pprof.go, page.go and pyroscope.go are
+// source.go reads the grammar, files.go (with directory.go), pprof.go and pyroscope.go are
 // the sources. client.go reads addresses and answers. target.go is a process with net/http/pprof, for
 // package record too, and recording.go what that writes beside profiles.
 package source
@@ -39,14 +39,12 @@ const Usage = `A SOURCE is one of
                                below it: of spanprof record, of exporter/file
   http://HOST/debug/pprof/     a process with net/http/pprof, measured now; or one
                                of its profiles: .../debug/pprof/profile?seconds=10
-  http://HOST/debug/spanprof/  a spanprof page, or what a page's URL shows
   pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
                                a Pyroscope server. The query is its label selector,
-                               with a profile type before it or without. by=LABEL
-                               has one profile for each value of the label; the
-                               default is the first of service_instance_id,
-                               k8s_pod_name, pod, instance, hostname, host_name
-                               that the profiles have; an empty by= makes one of all.
+                               with a profile type before it or without. There is
+                               one profile for each value of the first label of
+                               service_instance_id, k8s_pod_name, pod, instance,
+                               hostname, host_name that the profiles have.
                                view shows a whole server if there is no query
 A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
@@ -111,10 +109,7 @@ func Parse(arg string) (Source, error) {
 	}
 	switch u.Scheme {
 	case "http", "https":
-		if strings.Contains(u.Path+"/", pprofPath+"/") {
-			return newPprofSource(u)
-		}
-		return newPage(u)
+		return newPprofSource(u)
 	case "pyroscope+http", "pyroscope+https":
 		return newPyroscope(u)
 	}

@@ -38,36 +38,20 @@ type Target struct {
 	client *client.Client
 }
 
-// NewTarget returns the process at the address of its server, or of the list of
-// its profiles.
+// NewTarget returns the process at the address of its server, or of the list of its profiles.
 func NewTarget(arg string) (*Target, error) {
-	if !strings.Contains(arg, "://") {
+	src, err := Parse(arg)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := src.(*pprofSource)
+	switch {
+	case !ok && !strings.Contains(arg, "://"):
 		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
+	case !ok || s.kinds != nil || strings.Contains(s.address, "?"):
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof ends in %s/", src, pprofPath)
 	}
-	u, err := parseAddress(arg)
-	if err != nil {
-		return nil, err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof begins with http:// or https://", arg)
-	}
-	if u.Path == "" || u.Path == "/" {
-		u.Path = pprofPath + "/"
-	}
-	if !strings.HasSuffix(u.Path+"/", pprofPath+"/") && !strings.HasSuffix(u.Path, pprofPath+"/") || u.RawQuery != "" {
-		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof ends in %s/", arg, pprofPath)
-	}
-	return newTarget(u)
-}
-
-// newTarget returns the process of an address with /debug/pprof in its path.
-func newTarget(u *url.URL) (*Target, error) {
-	prefix, _, _ := strings.Cut(u.Path+"/", pprofPath+"/")
-	c, err := client.New()
-	if err != nil {
-		return nil, err
-	}
-	return &Target{base: url.URL{Scheme: u.Scheme, Host: u.Host, Path: prefix + pprofPath + "/"}, client: c}, nil
+	return s.target, nil
 }
 
 // Name returns the address without credentials.
@@ -115,10 +99,9 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 // Close frees the connections.
 func (t *Target) Close() { t.client.CloseIdleConnections() }
 
-// parsePprof returns the kinds of an address under /debug/pprof/, nil for all, and how long to
+// parsePprof returns the kinds of a name under /debug/pprof/, nil for all, and how long to
 // measure, 0 if unknown.
-func parsePprof(u *url.URL) (kinds []exporter.Kind, measure time.Duration, err error) {
-	_, name, _ := strings.Cut(u.Path+"/", pprofPath+"/")
+func parsePprof(name string, query url.Values) (kinds []exporter.Kind, measure time.Duration, err error) {
 	switch name = strings.Trim(name, "/"); name {
 	case "":
 	case "profile":
@@ -130,7 +113,7 @@ func parsePprof(u *url.URL) (kinds []exporter.Kind, measure time.Duration, err e
 			return nil, 0, fmt.Errorf("there is no profile %q to be read: known are profile, heap, allocs, goroutine, mutex and block, and %s/ for all", name, pprofPath)
 		}
 	}
-	for name, values := range u.Query() {
+	for name, values := range query {
 		if name != "seconds" || len(values) != 1 {
 			return nil, 0, fmt.Errorf("the parameter %q is not known: only seconds is", name)
 		}

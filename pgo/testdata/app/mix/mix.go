@@ -1,11 +1,10 @@
 // Package mix imports nothing, so that it is compiled fast with another profile.
 package mix
 
-// Work calls a large function and a small one.
+// Work calls a large function.
 func Work(seed uint64) uint64 {
 	for range 2000 {
 		seed += mix(seed)
-		seed ^= small(seed)
 	}
 	return seed
 }
@@ -33,11 +32,4 @@ func mix(x uint64) uint64 {
 		x *= 0xd6e8feb86659fd93
 	}
 	return x
-}
-
-// small is inlined wherever it is called.
-func small(x uint64) uint64 {
-	x ^= x >> 31
-	x = x * 0x9e3779b97f4a7c15 / (x | 1)
-	return x % (x>>7 | 3)
 }
