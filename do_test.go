@@ -175,20 +175,3 @@ func TestHandler(t *testing.T) {
 		t.Error("Do has no marker")
 	}
 }
-
-func BenchmarkDo(b *testing.B) {
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	for name, ended := range map[string]bool{"open": false, "ended": true} {
-		b.Run(name, func(b *testing.B) {
-			ctx, span := tracer.Start(context.Background(), "operation")
-			defer span.End()
-			if ended {
-				span.End()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				spanprof.Do(ctx, func(context.Context) {})
-			}
-		})
-	}
-}
