@@ -85,6 +85,15 @@ func (p *program) serve(tracer trace.Tracer, spans int) {
 	}
 }
 
+// work uses the CPU for d.
+func work(d time.Duration) {
+	for begin, n := time.Now(), 0; time.Since(begin) < d; {
+		for range 1000 {
+			n++
+		}
+	}
+}
+
 // mistakes are those that users make, one for each fact that this package collects. The rules
 // over these facts, and over the status of the profiler and the store, are of package selfcheck.
 var mistakes = []mistake{
