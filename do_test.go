@@ -90,13 +90,6 @@ func TestDo(t *testing.T) {
 		}()
 		spanprof.Do(ctx, func(context.Context) { panic("oops") })
 	})
-	if reads {
-		onWorker(func() {
-			spanprof.Do(context.Background(), func(context.Context) {
-				carries(t, "in Do without labels", map[string]string{"worker": "3"})
-			})
-		})
-	}
 }
 
 // A Do with a context without a span leaves the goroutine its span, in f and after it.
