@@ -86,25 +86,3 @@ func spanAllocations(tp trace.TracerProvider, child bool) float64 {
 		span.End()
 	})
 }
-
-func BenchmarkSpan(b *testing.B) {
-	sdk := sdktrace.NewTracerProvider()
-	for name, tp := range map[string]trace.TracerProvider{
-		"sdk":                         sdk,
-		"root scope":                  spanprof.NewTracerProvider(sdk),
-		"all spans":                   spanprof.NewTracerProvider(sdk, spanprof.WithRootSpanOnly(false)),
-		"without attribute":           spanprof.NewTracerProvider(sdk, spanprof.WithoutProfileIDAttribute()),
-		"never sampled":               spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))),
-		"never sampled, by the SDK":   sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())),
-		"root with URLs and baseline": spanprof.NewTracerProvider(sdk, spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)),
-	} {
-		b.Run(name, func(b *testing.B) {
-			tracer := tp.Tracer("test")
-			b.ReportAllocs()
-			for b.Loop() {
-				_, span := tracer.Start(context.Background(), "operation")
-				span.End()
-			}
-		})
-	}
-}

@@ -90,13 +90,6 @@ func TestDo(t *testing.T) {
 		}()
 		spanprof.Do(ctx, func(context.Context) { panic("oops") })
 	})
-	if reads {
-		onWorker(func() {
-			spanprof.Do(context.Background(), func(context.Context) {
-				carries(t, "in Do without labels", map[string]string{"worker": "3"})
-			})
-		})
-	}
 }
 
 // A Do with a context without a span leaves the goroutine its span, in f and after it.
@@ -173,22 +166,5 @@ func TestHandler(t *testing.T) {
 	spanprof.Do(ctx, func(context.Context) { got = marked() })
 	if !got {
 		t.Error("Do has no marker")
-	}
-}
-
-func BenchmarkDo(b *testing.B) {
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
-	for name, ended := range map[string]bool{"open": false, "ended": true} {
-		b.Run(name, func(b *testing.B) {
-			ctx, span := tracer.Start(context.Background(), "operation")
-			defer span.End()
-			if ended {
-				span.End()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				spanprof.Do(ctx, func(context.Context) {})
-			}
-		})
 	}
 }

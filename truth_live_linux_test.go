@@ -47,28 +47,6 @@ func burn(d time.Duration) time.Duration {
 	return threadCPU() - start
 }
 
-// zero and one write the last bits of a job's number into the stack of its samples. The
-// stack identifies the job, whatever its labels are.
-//
-//go:noinline
-func zero(number, bits int, f func()) { inStack(number>>1, bits-1, f) }
-
-//go:noinline
-func one(number, bits int, f func()) { inStack(number>>1, bits-1, f) }
-
-const stackBits = 6
-
-func inStack(number, bits int, f func()) {
-	switch {
-	case bits == 0:
-		f()
-	case number&1 == 0:
-		zero(number, bits, f)
-	default:
-		one(number, bits, f)
-	}
-}
-
 // The names of these functions in the stack identify the work.
 //
 //go:noinline
@@ -84,32 +62,23 @@ func workUnlabelled(d time.Duration) time.Duration { return burn(d) + 0 }
 type truthful struct {
 	tracer                trace.Tracer
 	heavy, light, neither atomic.Int64 // ns
-	spans                 sync.Map     // work by span id
-	jobs                  atomic.Int64
-}
-
-// work is what a span id stands for.
-type work struct {
-	name   string
-	number int // of the job, its last stackBits
+	spans                 sync.Map     // names of jobs by span id
 }
 
 // job is how much work a job is: no divisor of the 10 ms between samples, which
 // would hit or miss a job always at the same place.
 const job = 7 * time.Millisecond
 
-func (w *truthful) do(j work) {
-	inStack(j.number, stackBits, func() {
-		if j.name == "heavy" {
-			w.heavy.Add(int64(workHeavy(job)))
-		} else {
-			w.light.Add(int64(workLight(job)))
-		}
-	})
+func (w *truthful) do(j string) {
+	if j == "heavy" {
+		w.heavy.Add(int64(workHeavy(job)))
+	} else {
+		w.light.Add(int64(workLight(job)))
+	}
 }
 
 // start starts a span for a job.
-func (w *truthful) start(ctx context.Context, j work, name string) (context.Context, trace.Span) {
+func (w *truthful) start(ctx context.Context, j, name string) (context.Context, trace.Span) {
 	ctx, span := w.tracer.Start(ctx, name)
 	w.spans.Store(span.SpanContext().SpanID().String(), j)
 	return ctx, span
@@ -118,20 +87,20 @@ func (w *truthful) start(ctx context.Context, j work, name string) (context.Cont
 // run does the n-th job of a submitter, each in another way. Of ten jobs seven are
 // heavy.
 func (w *truthful) run(n int, pool chan<- func()) {
-	j := work{name: "heavy", number: int(w.jobs.Add(1)) % (1 << stackBits)}
+	j := "heavy"
 	if n%10 >= 7 {
-		j.name = "light"
+		j = "light"
 	}
 	ctx := context.Background()
 	switch n % 7 {
 	case 0: // a root and a child
-		ctx, root := w.start(ctx, j, j.name)
+		ctx, root := w.start(ctx, j, j)
 		_, child := w.start(ctx, j, "child")
 		w.do(j)
 		child.End()
 		root.End()
 	case 1: // a hand-off to a pool, by a child span there
-		ctx, root := w.start(ctx, j, j.name)
+		ctx, root := w.start(ctx, j, j)
 		done := make(chan struct{})
 		pool <- func() {
 			defer close(done)
@@ -142,7 +111,7 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		<-done
 		root.End()
 	case 2: // a hand-off by Do, that outlives its span
-		ctx, root := w.start(ctx, j, j.name)
+		ctx, root := w.start(ctx, j, j)
 		done := make(chan struct{})
 		pool <- func() {
 			defer close(done)
@@ -153,14 +122,14 @@ func (w *truthful) run(n int, pool chan<- func()) {
 	case 3: // a panic
 		func() {
 			defer func() { _ = recover() }()
-			_, root := w.start(ctx, j, j.name)
+			_, root := w.start(ctx, j, j)
 			defer root.End()
 			w.do(j)
 			panic("oops")
 		}()
 	case 4: // ends out of order
-		_, other := w.start(ctx, work{name: "none"}, "other")
-		_, root := w.start(ctx, j, j.name)
+		_, other := w.start(ctx, "none", "other")
+		_, root := w.start(ctx, j, j)
 		other.End()
 		w.do(j)
 		root.End()
@@ -169,7 +138,7 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		go func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			_, root := w.start(ctx, j, j.name)
+			_, root := w.start(ctx, j, j)
 			w.do(j)
 			pool <- func() {
 				defer close(ended)
@@ -178,7 +147,7 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		}()
 		<-ended
 	case 6: // a child that is never ended
-		ctx, root := w.start(ctx, j, j.name)
+		ctx, root := w.start(ctx, j, j)
 		w.start(ctx, j, "child")
 		w.do(j)
 		root.End()
@@ -276,40 +245,36 @@ func measureTruth(t *testing.T, all bool, d time.Duration) error {
 }
 
 // workOf returns the work in a sample's stack, false for other code.
-func workOf(s *profile.Sample) (w work, ok bool) {
+func workOf(s *profile.Sample) (name string, ok bool) {
 	for _, location := range s.Location {
 		for _, line := range location.Line {
 			_, function, _ := strings.Cut(line.Function.Name, "spanprof_test.")
 			switch function {
 			case "workHeavy", "workLight", "workUnlabelled":
-				w.name, ok = strings.ToLower(strings.TrimPrefix(function, "work")), true
-			case "zero": // the leaf comes first, and with it the highest bit
-				w.number <<= 1
-			case "one":
-				w.number = w.number<<1 | 1
+				return strings.ToLower(strings.TrimPrefix(function, "work")), true
 			}
 		}
 	}
-	return w, ok
+	return "", false
 }
 
 // labelled returns the name of a sample's work by its labels, and compares the
 // stack with it.
-func (w *truthful) labelled(t *testing.T, all bool, truth work, s *profile.Sample) string {
+func (w *truthful) labelled(t *testing.T, all bool, truth string, s *profile.Sample) string {
 	if len(s.Label) == 0 {
-		if truth.name != "unlabelled" {
-			t.Errorf("%+v has no labels", truth)
+		if truth != "unlabelled" {
+			t.Errorf("%s work has no labels", truth)
 		}
 		return "unlabelled"
 	}
 	id, name := strings.Join(s.Label["span_id"], ","), strings.Join(s.Label["span_name"], ",")
 	is, ok := w.spans.Load(id)
 	if !ok {
-		t.Errorf("%+v has labels of no span: %v", truth, s.Label)
+		t.Errorf("%s work has labels of no span: %v", truth, s.Label)
 		return ""
 	}
-	if is != truth || name != truth.name && (name != "child" || !all) {
-		t.Errorf("%+v has the labels of %+v, by the name %q", truth, is, name)
+	if is != truth || name != truth && (name != "child" || !all) {
+		t.Errorf("%s work has the labels of %v, by the name %q", truth, is, name)
 	}
-	return is.(work).name
+	return truth
 }

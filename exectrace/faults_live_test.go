@@ -10,17 +10,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/pprof"
 	rtrace "runtime/trace"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exectrace"
 )
@@ -120,32 +115,6 @@ func TestForeignStopAndStart(t *testing.T) {
 	r.works(t)
 }
 
-// /debug/pprof/trace works beside the recorder.
-func TestBesideDebugPprofTrace(t *testing.T) {
-	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
-	server := httptest.NewServer(http.HandlerFunc(pprof.Trace))
-	defer server.Close()
-	client := server.Client()
-	defer client.CloseIdleConnections()
-	r.works(t)
-	var recording []byte
-	r.until(t, "the other trace", func() bool {
-		response, err := client.Get(server.URL + "?seconds=1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = response.Body.Close() }()
-		if recording, err = io.ReadAll(response.Body); err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode == http.StatusOK
-	})
-	if a := readable(t, recording, exectrace.Query{}); a != nil && a.Duration < time.Second/2 {
-		t.Errorf("the other trace has %v, want about a second", a.Duration)
-	}
-	r.works(t)
-}
-
 // Another flight recorder is waited for.
 func TestSecondRecorder(t *testing.T) {
 	other := rtrace.NewFlightRecorder(rtrace.FlightRecorderConfig{})
@@ -202,20 +171,6 @@ func TestBesideAStuckTrace(t *testing.T) {
 	release()
 	if err := r.Shutdown(t.Context()); err != nil || rtrace.IsEnabled() {
 		t.Errorf("got error %v; a trace is on: %t", err, rtrace.IsEnabled())
-	}
-}
-
-// Go before 1.27 would crash on the name of a span.
-func TestLongNames(t *testing.T) {
-	name := strings.Repeat("é", 1<<19)
-	r := record(t, exectrace.WithThreshold(time.Nanosecond), exectrace.WithBudget(1))
-	x := r.exact(t, func() trace.Span {
-		_, span := r.tracer.Start(t.Context(), name)
-		span.End()
-		return span
-	})
-	if got := x.Name; got == "" || !strings.HasPrefix(name, got) {
-		t.Errorf("the name in the trace has %d bytes", len(got))
 	}
 }
 

@@ -8,13 +8,9 @@ package inprocess_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime/pprof"
-	"strconv"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -28,7 +24,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profiler"
-	"github.com/spanprof/spanprof/store"
 )
 
 // mistake is a program with one. Each runs in a process of its own.
@@ -90,7 +85,17 @@ func (p *program) serve(tracer trace.Tracer, spans int) {
 	}
 }
 
-// mistakes are those that users make.
+// work uses the CPU for d.
+func work(d time.Duration) {
+	for begin, n := time.Now(), 0; time.Since(begin) < d; {
+		for range 1000 {
+			n++
+		}
+	}
+}
+
+// mistakes are those that users make, one for each fact that this package collects. The rules
+// over these facts, and over the status of the profiler and the store, are of package selfcheck.
 var mistakes = []mistake{
 	{
 		what: "the SDK's provider is not wrapped", id: "provider-not-wrapped", wrong: true,
@@ -201,75 +206,12 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "ids in the names of spans", id: "span-names-too-many",
-		run: func(p *program) {
-			p.start(wrapped())
-			for order := range 300 {
-				_, span := otel.Tracer("shop").Start(p, "GET /orders/"+strconv.Itoa(order))
-				span.End()
-			}
-		},
-	},
-	{
-		what: "spans that end on another goroutine", id: "spans-end-elsewhere",
-		run: func(p *program) {
-			p.start(wrapped())
-			var done sync.WaitGroup
-			spans := make(chan trace.Span)
-			done.Go(func() {
-				for span := range spans {
-					span.End()
-				}
-			})
-			for range 300 {
-				_, span := otel.Tracer("shop").Start(p, "GET /cart")
-				spans <- span
-			}
-			close(spans)
-			done.Wait()
-		},
-	},
-	{
-		what: "pprof.Do in a span without the span's context", id: "labels-replaced",
-		run: func(p *program) {
-			p.start(wrapped())
-			for range 300 {
-				_, span := otel.Tracer("shop").Start(p, "GET /cart")
-				pprof.Do(p, pprof.Labels("handler", "cart"), func(context.Context) {})
-				span.End()
-			}
-		},
-	},
-	{
 		what: "spans that are never ended", id: "spans-not-ended",
 		run: func(p *program) {
 			p.start(wrapped())
 			for range 150 {
 				otel.Tracer("shop").Start(p, "GET /cart", trace.WithTimestamp(time.Now().Add(-time.Hour)))
 			}
-		},
-	},
-	{
-		what: "a SpanProcessor, and more open spans than it remembers", id: "spans-without-room", wrong: true,
-		logged: "got no labels: some 60,000 were open",
-		run: func(p *program) {
-			tp := sdk(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
-			otel.SetTracerProvider(tp)
-			p.start(tp)
-			for range 80_000 {
-				otel.Tracer("shop").Start(p, "GET /cart")
-			}
-		},
-	},
-	{
-		what: "the work is done outside of spans", id: "cpu-outside-spans",
-		run: func(p *program) {
-			p.start(wrapped())
-			for range 200 {
-				_, span := otel.Tracer("shop").Start(p, "GET /cart")
-				span.End()
-			}
-			work(500 * time.Millisecond)
 		},
 	},
 	{
@@ -281,25 +223,6 @@ var mistakes = []mistake{
 			p.start(tp)
 			end := p.end
 			p.end = func(ctx context.Context) error { return errors.Join(end(ctx), first.Shutdown(ctx)) }
-		},
-	},
-	{
-		what: "the program takes a CPU profile of its own", id: "cpu-profile-of-others", wrong: true,
-		logged: "another one is running in this process",
-		run: func(p *program) {
-			must(pprof.StartCPUProfile(discard{}))
-			p.start(wrapped())
-			end := p.end
-			p.end = func(ctx context.Context) error { defer pprof.StopCPUProfile(); return end(ctx) }
-		},
-	},
-	{
-		what: "the program stops a CPU profile that it did not start", id: "cpu-profile-stopped-by-others",
-		logged: "something else in this process has stopped it",
-		run: func(p *program) {
-			p.start(wrapped())
-			must(p.flush(p)) // Start waits half a second at most for the first windows to open
-			pprof.StopCPUProfile()
 		},
 	},
 	{
@@ -321,34 +244,11 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "a budget for wall time that allows no look", id: "wall-over-budget", wrong: true,
-		logged: "rounds of wall time were skipped",
-		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindWall), profiler.WithWallBudget(1e-9)))
-			for profiling.Profiler().Status().Wall.RoundsSkipped < 20 {
-				time.Sleep(10 * time.Millisecond)
-			}
-			p.flush = func(context.Context) error { return nil } // the window has no samples
-			p.query = ".wall"
-		},
-	},
-	{
-		what: "CPU time is not among the kinds", id: "cpu-not-measured",
-		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindHeap)))
-		},
-	},
-	{
 		what: "SPANPROF_DISABLED is set", id: "disabled-by-environment",
 		run: func(p *program) {
 			must(os.Setenv("SPANPROF_DISABLED", "true"))
 			p.start(wrapped())
 		},
-	},
-	{
-		what: "a destination refuses all profiles", id: "exporter-failing", wrong: true,
-		logged: "refused",
-		run:    func(p *program) { p.start(wrapped(), inprocess.WithExporter(failing{})) },
 	},
 	{
 		what: "the resource given is not the provider's", id: "service-names-differ", wrong: true,
@@ -361,51 +261,7 @@ var mistakes = []mistake{
 			}
 		},
 	},
-	{
-		what: "no service.name anywhere", id: "service-unnamed",
-		run: func(p *program) {
-			tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-			otel.SetTracerProvider(tp)
-			p.start(tp)
-			p.serve(otel.Tracer("shop"), 10)
-		},
-	},
-	{
-		what: "sampling that no span meets", id: "spans-not-kept",
-		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithStoreOptions(store.WithSampling(0)))
-			p.serve(otel.Tracer("shop"), 200)
-		},
-	},
-	{
-		what: "a store that is too small for one window", id: "store-too-small", wrong: true,
-		logged: "raise WithMaxBytes",
-		run:    (*program).smallStore,
-	},
 }
-
-// smallStore starts with as little memory as possible, and goroutines with labels.
-func (p *program) smallStore() {
-	const workers = 30_000
-	p.start(wrapped(), inprocess.WithStoreOptions(store.WithMaxBytes(8<<20)), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindGoroutine)))
-	stop := make(chan struct{})
-	var working sync.WaitGroup
-	working.Add(workers)
-	for worker := range workers {
-		go pprof.Do(p, pprof.Labels("worker", fmt.Sprint("a worker with a long name, number ", worker)), func(context.Context) {
-			working.Done()
-			<-stop
-		})
-	}
-	working.Wait() // all have their labels
-	end := p.end
-	p.end = func(ctx context.Context) error { close(stop); return end(ctx) }
-}
-
-// discard takes a profile that nobody wants.
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // ask returns the answer of a page.
 func ask(page http.Handler, address string) string {

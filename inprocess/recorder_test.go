@@ -6,8 +6,25 @@ package inprocess
 import (
 	"testing"
 
+	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store"
 )
+
+// The counters of package spanlabels are facts, each under its name.
+func TestFactsOfCounts(t *testing.T) {
+	var before, after selfcheck.Facts
+	labels(&before)
+	counts := &spanlabels.Counts
+	defer counts.NamesFull.Store(counts.NamesFull.Swap(256))
+	counts.EndedElsewhere.Add(1)
+	counts.Wiped.Add(2)
+	counts.NoRoom.Add(3)
+	labels(&after)
+	if elsewhere, wiped, noRoom := after.EndedElsewhere-before.EndedElsewhere, after.Wiped-before.Wiped, after.NoRoom-before.NoRoom; after.NamesFull != 256 || elsewhere != 1 || wiped != 2 || noRoom != 3 {
+		t.Errorf("got limit %d, %d elsewhere, %d wiped, %d without room; want 256, 1, 2, 3", after.NamesFull, elsewhere, wiped, noRoom)
+	}
+}
 
 // Spans are lost after a shutdown, until the store records one again.
 func TestLostSpans(t *testing.T) {

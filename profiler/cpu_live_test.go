@@ -345,36 +345,6 @@ func TestSlowStop(t *testing.T) {
 	}
 }
 
-// Status has no contradictions while callers of Profile and windows end.
-func TestStatusIsOneMoment(t *testing.T) {
-	p, _ := start(t, cpuOnly, profiler.WithWindow(100*time.Millisecond))
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-	defer cancel()
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if err := p.Profile(ctx, io.Discard, exporter.KindCPU, rand.N(30*time.Millisecond)+1); err != nil && ctx.Err() == nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	calls, wrong := 0, 0
-	var before profiler.Status
-	for ; ctx.Err() == nil; calls++ {
-		s := p.Status()
-		if !s.CPUEnd.After(s.CPUStart) || s.Windows < before.Windows || !strings.HasPrefix(s.CPU, "profiling") {
-			wrong++
-			t.Errorf("Status() = %+v after %+v", s, before)
-		}
-		before = s
-		<-time.After(time.Millisecond)
-	}
-	wg.Wait()
-	t.Logf("%d of %d calls had a contradiction", wrong, calls)
-}
-
 func TestProfilerHasNoLabels(t *testing.T) {
 	const key = "profiler_test_label"
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels(key, "x")))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -121,3 +122,5 @@ func TestSamplesHaveTimes(t *testing.T) {
 		return seen["first"] && seen["second"]
 	})
 }
+
+func idOf(span trace.Span) string { return span.SpanContext().SpanID().String() }

@@ -103,8 +103,8 @@ func TestStreamSharesEdges(t *testing.T) {
 		at := func(d time.Duration) {
 			t.Helper()
 			<-time.After(time.Until(begin.Add(d)))
-			if err := s.cut(sampler.rotate); err != nil {
-				t.Fatal(err)
+			if err := s.cut(sampler.rotate); err != nil || !s.first.Equal(begin) {
+				t.Fatalf("the window began at %v, want %v: %v", s.first, begin, err)
 			}
 		}
 		seven := read(t.Context(), s, 7*time.Second)
@@ -129,8 +129,8 @@ func TestStreamSharesEdges(t *testing.T) {
 		}
 		cancel()
 		windows, err := s.end(sampler.rotate)
-		if err != nil || len(windows) != 1 {
-			t.Fatalf("%d windows, %v", len(windows), err)
+		if err != nil || len(windows) != 1 || !s.first.IsZero() {
+			t.Fatalf("%d windows, the next began at %v: %v", len(windows), s.first, err)
 		}
 		s.release()
 
@@ -146,26 +146,6 @@ func TestStreamSharesEdges(t *testing.T) {
 			if diff := cmp.Diff(test.want, test.r.value(t)); diff != "" {
 				t.Errorf("pieces of %s (-want +got):\n%s", test.name, diff)
 			}
-		}
-	})
-}
-
-// The window began with its first piece, also after later cuts.
-func TestStreamBeganAsItsFirstPiece(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &stream{sampler: new(counter), apart: second}
-		if err := s.start(); err != nil {
-			t.Fatal(err)
-		}
-		begin := time.Now()
-		for range 2 {
-			<-time.After(time.Second)
-			if err := s.cut(sampler.rotate); err != nil || !s.first.Equal(begin) {
-				t.Errorf("the window began at %v, want %v: %v", s.first, begin, err)
-			}
-		}
-		if _, err := s.end(sampler.rotate); err != nil || !s.first.IsZero() {
-			t.Errorf("after the end the window began at %v, want zero: %v", s.first, err)
 		}
 	})
 }

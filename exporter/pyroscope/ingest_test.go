@@ -5,7 +5,6 @@ package pyroscope_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ import (
 )
 
 // ingest is a server with the rules of Pyroscope v2.2.1 for /ingest, by its default
-// limits: what it refuses, with which status and text, and what it counts twice.
+// limits: what it refuses, with which status, and what it counts twice.
 type ingest struct {
 	tenants bool // requests must name one
 
@@ -64,26 +63,10 @@ type refusal struct {
 	text   string
 }
 
-// codes are Connect's, which the server adds to a status.
-var codes = map[int]string{
-	http.StatusBadRequest:      "invalid_argument",
-	http.StatusUnauthorized:    "unauthenticated",
-	http.StatusTooManyRequests: "resource_exhausted",
-}
-
 func (r *refusal) Error() string { return r.text }
 
 func refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
-}
-
-// refuseSeries is the answer of one part of the server to another's refusal.
-func refuseSeries(status int, format string, args ...any) error {
-	code := "invalid_argument"
-	if status == http.StatusTooManyRequests {
-		code = codes[status]
-	}
-	return refuse(status, "pushing IngestInput-pprof failed push series with index 0 and id  failed: "+code+": "+format, args...)
 }
 
 func (s *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +89,7 @@ func (s *ingest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"code": cmp.Or(codes[status], "unknown"), "message": err.Error()})
+	_ = json.NewEncoder(w).Encode(map[string]string{"code": "unknown", "message": err.Error()})
 }
 
 // parse reads the form of a request.
@@ -172,13 +155,13 @@ func (s *ingest) store(r push) error {
 	case raw.Len() > limitBytes:
 		return refuse(http.StatusUnprocessableEntity, "parsing IngestInput-pprof failed invalid_argument: decompressed size exceeds maximum allowed size of %d bytes", limitBytes)
 	case raw.Len() > limitBurst:
-		return refuseSeries(http.StatusTooManyRequests, "push rate limit (4.0 MiB) exceeded while adding %.1f MiB", float64(raw.Len())/(1<<20))
+		return refuse(http.StatusTooManyRequests, "push rate limit (4.0 MiB) exceeded while adding %.1f MiB", float64(raw.Len())/(1<<20))
 	case time.Since(at) > time.Hour || time.Until(at) > 10*time.Minute:
-		return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' is outside of ingestion window (profile timestamp: %v)", textOf(tags), at)
+		return refuse(http.StatusUnprocessableEntity, "outside of the ingestion window: %v", at)
 	case n > limitSamples:
-		return refuseSeries(http.StatusUnprocessableEntity, "the profile with labels '%s' exceeds the samples count limit (max_profile_stacktrace_samples, actual: %d, limit: %d)", textOf(tags), n, limitSamples)
+		return refuse(http.StatusUnprocessableEntity, "%d samples, limit %d", n, limitSamples)
 	case slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return len(s.Label) > limitSampleLabels }):
-		return refuseSeries(http.StatusUnprocessableEntity, "the profile with labels '%s' exceeds the sample labels limit (max_profile_stacktrace_sample_labels, limit: %d)", textOf(tags), limitSampleLabels)
+		return refuse(http.StatusUnprocessableEntity, "a sample has more than %d labels", limitSampleLabels)
 	}
 	series := map[string][]*profile.Sample{}
 	for _, sample := range p.Sample {
@@ -242,29 +225,19 @@ var classicName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 // validate is what a series has to be like.
 func validate(labels map[string]string) error {
 	if len(labels) > limitLabels {
-		return refuseSeries(http.StatusUnprocessableEntity, "profile series '%s' has %d label names; limit %d", textOf(labels), len(labels), limitLabels)
+		return refuse(http.StatusUnprocessableEntity, "%d label names, limit %d", len(labels), limitLabels)
 	}
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		value := labels[name]
+	for name, value := range labels {
 		switch {
 		case len(name) > limitName:
-			return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' has label name too long: '%s'", textOf(labels), name)
+			return refuse(http.StatusUnprocessableEntity, "label name too long: %s", name)
 		case len(value) > limitValue:
-			return refuseSeries(http.StatusUnprocessableEntity, "profile with labels '%s' has label value too long: '%s'", textOf(labels), value)
+			return refuse(http.StatusUnprocessableEntity, "label value too long: %s", value)
 		case !utf8.ValidString(name + value):
-			return refuseSeries(http.StatusUnprocessableEntity, "invalid utf8 string hex: %x", name+value)
+			return refuse(http.StatusUnprocessableEntity, "invalid utf8 string hex: %x", name+value)
 		}
 	}
 	return nil
-}
-
-// textOf is how the server writes labels into its answers.
-func textOf(labels map[string]string) string {
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, fmt.Sprintf("%s=%q", name, labels[name]))
-	}
-	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 // compact keeps each profile once, as the server does some time after the push.

@@ -118,22 +118,6 @@ func TestNestedDeeper(t *testing.T) {
 	})
 }
 
-// Spans that each end after the next has started nest no deeper than two.
-func TestDepthOfEnded(t *testing.T) {
-	onGoroutine(func() {
-		last := Start(context.Background(), nil, number(0))
-		for i := range 2 * maxDepth {
-			b := Start(context.Background(), nil, number(i+1))
-			last.End()
-			Start(context.Background(), nil, number(1<<16)).End()
-			if goruntime.GoroutineLabels() != &b.set {
-				t.Fatalf("span %d has lost its labels to a child", i)
-			}
-			last = b
-		}
-	})
-}
-
 // Spans that follow each other do not hold those that ended.
 func TestEndShortens(t *testing.T) {
 	onGoroutine(func() {

@@ -7,9 +7,7 @@ package spanlabels
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"strconv"
 	"testing"
 	"weak"
 
@@ -51,17 +49,4 @@ func TestChainOfGoroutines(t *testing.T) {
 		next(0)
 	}()
 	<-done
-}
-
-// TestManyHistories makes a million checks, or SPANPROF_LABEL_CHECKS.
-func TestManyHistories(t *testing.T) {
-	want := 1_000_000
-	if n, err := strconv.Atoi(os.Getenv("SPANPROF_LABEL_CHECKS")); err == nil {
-		want = n
-	}
-	seed, checks := uint64(1<<20), 0
-	for ; checks < want; seed++ {
-		checks += runHistory(t, seed)
-	}
-	t.Logf("%d checks in %d histories", checks, seed-1<<20)
 }

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/pprof"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"text/tabwriter"
@@ -55,11 +53,7 @@ func one(ctx context.Context, l load) (result, error) { return byHand(ctx, time.
 
 // printLoss compares the CPU time of samples with the CPU time of the process. Ends of windows show in what they lose beyond one
 // long profile of the same load in the same round; windows of 1 s have ten times as many.
-func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) error {
-	losses, err := chosen(rows)
-	if err != nil {
-		return err
-	}
+func printLoss(w *tabwriter.Writer, rounds int, d time.Duration) error {
 	ratios := make([][]float64, len(losses))
 	relative := make([][]float64, len(losses))
 	totals := make([]struct {
@@ -92,30 +86,6 @@ func printLoss(w *tabwriter.Writer, rows string, rounds int, d time.Duration) er
 			estimateOf(relative[i]).columns("%.4f", ""), t.profiles, float64(t.bytes)/float64(t.profiles)/1e3, t.scrapes)
 	}
 	return nil
-}
-
-// chosen returns the losses with one of the texts in rows in their names. It adds the one
-// profile of each load.
-func chosen(rows string) ([]loss, error) {
-	var found []loss
-	first, has := 0, -1
-	for i, l := range losses {
-		if l.load != losses[first].load {
-			first = i
-		}
-		if i == first || !slices.ContainsFunc(strings.Split(rows, ","), func(text string) bool { return strings.Contains(l.name, text) }) {
-			continue
-		}
-		if has != first {
-			has = first
-			found = append(found, losses[first])
-		}
-		found = append(found, l)
-	}
-	if found == nil {
-		return nil, fmt.Errorf("-rows %s: no way to lose samples is called so", rows)
-	}
-	return found, nil
 }
 
 func measureLoss(l loss, d time.Duration) (ratio float64, r result, size int, err error) {

@@ -32,7 +32,6 @@ func main() {
 	}
 	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
 	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
-	rows := flag.String("rows", "", "comma-separated texts: measure lost samples for the rows with one of them in their name, and for the reference profile")
 	segment := flag.Duration("segment", 30*time.Second, "how long, each time")
 	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
 	ends := flag.Int("ends", 6, "how many windows are ended")
@@ -40,7 +39,7 @@ func main() {
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	run := map[string]func(w *tabwriter.Writer) error{
 		"windows":  printWindows,
-		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rows, *rounds, *segment) },
+		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rounds, *segment) },
 		"overhead": func(w *tabwriter.Writer) error { return printOverhead(w, *quads, *ends) },
 	}
 	for part := range strings.SplitSeq(*parts, ",") {

@@ -6,13 +6,7 @@
 package wall
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"net"
-	"runtime/pprof"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,68 +17,19 @@ import (
 // machine allows no more.
 const enough = 3
 
-// wait is a way to wait for d.
-type wait struct {
-	wait func(d time.Duration)
-	leaf string // the function of this wait
-	by   string // a function that it is called by
-}
-
-func waits(t *testing.T) map[string]wait {
-	t.Helper()
-	all := map[string]wait{
-		"channel": {func(d time.Duration) { <-time.After(d) }, "runtime.chanrecv", "waits.func1"},
-		"select": {func(d time.Duration) {
-			select {
-			case <-time.After(d):
-			case <-t.Context().Done():
-			}
-		}, "runtime.selectgo", "waits.func2"},
-		"lock": {func(d time.Duration) {
-			var mu sync.Mutex
-			mu.Lock()
-			time.AfterFunc(d, mu.Unlock)
-			mu.Lock()
-		}, "runtime.semacquire1", "sync.(*Mutex).Lock"},
-		"sleep": {time.Sleep, "time.Sleep", "wall.span"},
-		"none":  {compute, "", "wall.compute"},
-		"network": {func(d time.Duration) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer func() { _ = l.Close() }()
-			conn, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer func() { _ = conn.Close() }()
-			if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
-				t.Error(err)
-				return
-			}
-			if _, err := conn.Read(make([]byte, 1)); err == nil {
-				t.Error("read something that nobody sent")
-			}
-		}, "runtime.netpollblock", "net.(*conn).Read"},
-	}
-	maps.Copy(all, systemCalls)
-	return all
-}
-
+// Running goroutines and system calls have their time. Other waits are the same in a bubble:
+// TestWeightsSumToTheTime has their time, TestSourcesAgree their stacks.
 func TestSpansHaveTheTimeThatTheyTook(t *testing.T) {
 	for _, source := range sources() {
 		t.Run(source.name(), func(t *testing.T) {
-			for name, test := range waits(t) {
+			for name, take := range outsideOfBubbles {
 				t.Run(name, func(t *testing.T) {
 					s := newSampler(generous, source)
 					s.Start()
 					defer stopped(t, s)
 					livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 						before := s.Stats().Unwatched
-						least, most := span(name, func() { test.wait(d) })
+						least, most := span(name, func() { take(d) })
 						p, err := s.Rotate()
 						samples := samplesOf(checked(t, p, err), name)
 						count, got := sum(samples)
@@ -97,13 +42,13 @@ func TestSpansHaveTheTimeThatTheyTook(t *testing.T) {
 						}
 						var told time.Duration
 						for _, sample := range samples {
-							if strings.HasSuffix(functions(sample)[0], test.leaf) && has(sample, test.by) {
+							if has(sample, name) {
 								told += time.Duration(sample.Value[1])
 							}
 						}
 						// On a busy machine the rest of the span takes long, too.
 						if told < got/2 {
-							return fmt.Sprintf("got %v of %v in %s below %s, want half; there are %q", told, got, test.leaf, test.by, functions(samples[0]))
+							return fmt.Sprintf("got %v of %v below %s, want half; there are %q", told, got, name, functions(samples[0]))
 						}
 						return ""
 					})
@@ -113,6 +58,9 @@ func TestSpansHaveTheTimeThatTheyTook(t *testing.T) {
 	}
 }
 
+// outsideOfBubbles are ways to take some time, by the function.
+var outsideOfBubbles = map[string]func(d time.Duration){"wall.compute": compute}
+
 // compute does not wait.
 //
 //go:noinline
@@ -121,34 +69,5 @@ func compute(d time.Duration) {
 		for range 100_000 {
 			n++
 		}
-	}
-}
-
-func TestOnlyGoroutinesOfSpansCount(t *testing.T) {
-	for _, source := range sources() {
-		t.Run(source.name(), func(t *testing.T) {
-			var wait sync.WaitGroup
-			stop := make(chan struct{})
-			wait.Go(func() { <-stop })
-			wait.Go(func() {
-				pprof.Do(context.Background(), pprof.Labels("test", "other"), func(context.Context) { <-stop })
-			})
-			defer wait.Wait()
-			defer close(stop)
-
-			s := newSampler(generous, source)
-			s.Start()
-			defer stopped(t, s)
-			livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
-				pprof.Do(context.Background(), pprof.Labels("span_name", "by name alone"), func(context.Context) { <-time.After(d) })
-				p, err := s.Rotate()
-				for _, sample := range checked(t, p, err).Sample {
-					if sample.Label["span_name"] == nil {
-						t.Errorf("a sample has labels %v", sample.Label)
-					}
-				}
-				return livetest.Few(int64(len(p.Sample)), 1, "samples")
-			})
-		})
 	}
 }

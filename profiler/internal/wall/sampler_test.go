@@ -4,10 +4,12 @@
 package wall
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime/pprof"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,6 +54,30 @@ func TestWeightsSumToTheTime(t *testing.T) {
 				}
 				if rounds := s.Stats().Rounds; uint64(count) != rounds {
 					t.Errorf("%d samples in %d rounds of a goroutine that was always there", count, rounds)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyGoroutinesOfSpansCount(t *testing.T) {
+	for _, source := range sources() {
+		t.Run(source.name(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stop := make(chan struct{})
+				go func() { <-stop }()
+				for _, key := range []string{"test", "span_name"} {
+					go pprof.Do(t.Context(), pprof.Labels(key, "x"), func(context.Context) { <-stop })
+				}
+				synctest.Wait()
+				s := newSampler(generous, source)
+				playCPU(s)
+				s.Start()
+				time.Sleep(time.Second)
+				p, err := s.Stop()
+				close(stop)
+				if samples := checked(t, p, err).Sample; len(samples) != 1 || samples[0].Label["span_name"] == nil {
+					t.Errorf("got %v, want one of the span's name", samples)
 				}
 			})
 		})

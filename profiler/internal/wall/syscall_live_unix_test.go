@@ -10,10 +10,7 @@ import (
 	"time"
 )
 
-var systemCalls = map[string]wait{
-	// The leaf has a different name on each system.
-	"syscall": {readSlowly, "", "syscall.Read"},
-}
+func init() { outsideOfBubbles["syscall.Read"] = readSlowly }
 
 // readSlowly blocks in a system call outside the runtime's netpoller.
 func readSlowly(d time.Duration) {
