@@ -59,11 +59,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	asPost := *r
 	asPost.Method = http.MethodPost // every GET passes CrossOriginProtection
-	changesState := strings.HasPrefix(name, "delta_") || r.URL.Query().Get("gc") != ""
+	changesState := strings.HasPrefix(name, "delta_") || name == "goroutineleak" || r.URL.Query().Get("gc") != ""
 	// Browsers name the site only to HTTPS and to localhost.
 	noSite := r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.UserAgent(), "Mozilla/")
 	if changesState && (noSite || http.NewCrossOriginProtection().Check(&asPost) != nil) {
-		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones: use curl, or open the address by HTTPS or localhost in a tab of its own")
+		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones or costs a garbage collection: use curl, or open the address by HTTPS or localhost in a tab of its own")
 		return
 	}
 	serve(w, r)
