@@ -52,7 +52,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
 	}
-	name, serve := h.find(r.URL.Path)
+	// Under /shop/ the path /shop/trace is the trace, not a profile of the name "shop/trace".
+	_, pattern, _ := strings.Cut(r.Pattern, "/")
+	name, serve := h.find(strings.TrimPrefix(r.URL.Path, "/"+pattern[:strings.LastIndexByte(pattern, '/')+1]))
 	if serve == nil {
 		fail(w, http.StatusNotFound, "unknown profile")
 		return
