@@ -131,11 +131,10 @@ func patternPath(pattern string) string {
 	return pattern[max(0, strings.IndexByte(pattern, '/')):]
 }
 
-// addSlash redirects to the path with a final slash. A ServeMux does that itself for a pattern with
-// one, so the pattern of the request is a mistake.
+// addSlash redirects to the path with a final slash, unless the ServeMux has no such pattern.
 func addSlash(w http.ResponseWriter, r *http.Request, path string) {
-	if r.Pattern != "" {
-		http.Error(w, fmt.Sprintf("spanprof: the pages are below %s/: register only\n\n\tmux.Handle(%q, h)", path, r.Pattern+"/"), http.StatusNotFound)
+	if r.Pattern != "" && !hasSlash(r, path) {
+		http.Error(w, fmt.Sprintf("spanprof: the pages are below this path: register it with a slash at its end\n\n\tmux.Handle(%q, h)", r.Pattern+"/"), http.StatusNotFound)
 		return
 	}
 	// Without the dot, a colon in the name would end a scheme. http.Redirect would make
@@ -143,6 +142,22 @@ func addSlash(w http.ResponseWriter, r *http.Request, path string) {
 	u := url.URL{Path: "./" + path[strings.LastIndexByte(path, '/')+1:] + "/", RawQuery: r.URL.RawQuery}
 	w.Header().Set("Location", u.String())
 	w.WriteHeader(http.StatusMovedPermanently)
+}
+
+// hasSlash returns true if the server's mux also has the path with a slash.
+func hasSlash(r *http.Request, path string) bool {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return false
+	}
+	mux := http.DefaultServeMux
+	if server.Handler != nil {
+		if mux, ok = server.Handler.(*http.ServeMux); !ok {
+			return false
+		}
+	}
+	_, pattern := mux.Handler(&http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: path + "/"}})
+	return patternPath(pattern) == path+"/"
 }
 
 // hostname returns a Host header in lower case, without port, trailing dot and brackets.
