@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -65,9 +64,7 @@ func (r *Running) answer(now time.Time) answer.Root {
 	for _, s := range r.Stacks {
 		stack := answer.Stack{Goroutines: s.Goroutines}
 		for _, f := range s.Frames {
-			if !marker.IsFrame(f.Function) {
-				stack.Add(f.Function, f.File, f.Line)
-			}
+			stack.Add(f.Function, f.File, f.Line)
 		}
 		root.Stacks = append(root.Stacks, stack)
 	}

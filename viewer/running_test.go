@@ -18,7 +18,7 @@ import (
 )
 
 func TestRunning(t *testing.T) {
-	waits := viewer.RunningStack{Goroutines: 2, Frames: []runtime.Frame{{Function: "main.wait", File: "/src/main.go", Line: 7}, {Function: "github.com/spanprof/spanprof/internal/marker.(*call).run"}}}
+	waits := viewer.RunningStack{Goroutines: 2, Frames: []runtime.Frame{{Function: "main.wait", File: "/src/main.go", Line: 7}}}
 	h := viewer.Handler(newTestStore(t), viewer.WithRunning(func() []viewer.Running {
 		return []viewer.Running{
 			{ID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Start: time.Now().Add(-time.Hour), Stacks: []viewer.RunningStack{waits, waits}},
