@@ -37,13 +37,15 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 	}
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
 	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
-	return &handler{source: s, config: c}
+	return &handler{source: s, config: c, searching: make(chan struct{}, 1)}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
+	// searching is full during a search for leaks.
+	searching chan struct{}
 	// traced counts the requests within a span that is recorded.
 	traced atomic.Uint64
 }
@@ -70,6 +72,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case segment == "flush":
 		h.serveFlush(w, r)
+	case segment == "leaks":
+		h.serveLeaks(w, r)
 	case !isPage && !isAsset:
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
