@@ -6,6 +6,7 @@ package profhttp_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime/pprof"
 	"strings"
 	"testing"
 
@@ -16,6 +17,9 @@ import (
 // within the page can.
 func TestCrossSite(t *testing.T) {
 	h := profhttp.Handler(nil)
+	if pprof.Lookup("goroutineleak") == nil { // before Go 1.27
+		pprof.NewProfile("goroutineleak")
+	}
 	for _, tt := range []struct {
 		site, origin, agent string
 		refused             bool
@@ -35,7 +39,7 @@ func TestCrossSite(t *testing.T) {
 		{agent: "Alloy/1.0"},
 	} {
 		for path, changes := range map[string]bool{
-			"/delta_heap": true, "/delta_mutex": true, "/delta_block": true, "/debug/pprof/delta_heap?gc=1": true, "/heap?gc=1": true,
+			"/delta_heap": true, "/delta_mutex": true, "/delta_block": true, "/debug/pprof/delta_heap?gc=1": true, "/heap?gc=1": true, "/goroutineleak": true,
 			"/heap": false, "/goroutine": false, "/": false,
 		} {
 			r := httptest.NewRequest(http.MethodGet, "http://localhost:6060"+path, http.NoBody)

@@ -44,7 +44,8 @@
 // names and labels. Serve them on a port of their own, or behind the program's
 // authentication.
 //
-// Requests that change state, delta_* and gc, are refused with 403 from pages of other sites.
+// Pages of other sites cannot request delta_*, which changes state, or gc and goroutineleak,
+// which cost a garbage collection: the answer is 403.
 // Browsers name the site in Sec-Fetch-Site, or old ones in Origin. Over plain HTTP to a host
 // other than localhost they do not, and all such requests of browsers are refused.
 package profhttp

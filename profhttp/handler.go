@@ -52,18 +52,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "profiles are read by GET")
 		return
 	}
-	name, serve := h.find(r.URL.Path)
+	// Under /shop/ the path /shop/trace is the trace, not a profile of the name "shop/trace".
+	_, pattern, _ := strings.Cut(r.Pattern, "/")
+	name, serve := h.find(strings.TrimPrefix(r.URL.Path, "/"+pattern[:strings.LastIndexByte(pattern, '/')+1]))
 	if serve == nil {
 		fail(w, http.StatusNotFound, "unknown profile")
 		return
 	}
 	asPost := *r
 	asPost.Method = http.MethodPost // every GET passes CrossOriginProtection
-	changesState := strings.HasPrefix(name, "delta_") || r.URL.Query().Get("gc") != ""
+	changesState := strings.HasPrefix(name, "delta_") || name == "goroutineleak" || r.URL.Query().Get("gc") != ""
 	// Browsers name the site only to HTTPS and to localhost.
 	noSite := r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.UserAgent(), "Mozilla/")
 	if changesState && (noSite || http.NewCrossOriginProtection().Check(&asPost) != nil) {
-		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones: use curl, or open the address by HTTPS or localhost in a tab of its own")
+		fail(w, http.StatusForbidden, "a page of another site cannot request this, because the answer changes later ones or costs a garbage collection: use curl, or open the address by HTTPS or localhost in a tab of its own")
 		return
 	}
 	serve(w, r)

@@ -39,7 +39,7 @@
 // loopback address as well, or put an authenticating proxy in front. Links from other
 // sites get the page, whatever their format; their images, frames and scripts are
 // refused. The pages load nothing from outside. Only a POST to flush changes anything, and
-// it must come from the pages or from a program.
+// only leaks costs a garbage collection. Both must come from the pages or from a program.
 //
 // # Queries
 //

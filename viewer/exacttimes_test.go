@@ -80,19 +80,23 @@ func TestAllocated(t *testing.T) {
 	s := newStore(t)
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
 	for _, each := range []struct {
-		bytes int
-		want  string
+		spans, bytes int
+		want         string
 	}{
-		{60_000, ""},
-		{60_000, "about 117 KiB allocated by 2 spans of this name"},
-		{1_300_000, "about 1.24 MiB allocated"},
+		{1, 60_000, ""},
+		{1, 60_000, "about 117 KiB allocated by 2 spans of this name"},
+		{20, 60_000, "about 1.14 MiB allocated by 20 spans of this name"}, // of 22
+		{1, 1_300_000, "about 1.24 MiB allocated"},
 	} {
-		_, span := tracer.Start(t.Context(), "GET /")
-		span.End()
-		id := span.SpanContext().SpanID().String()
-		times := fmt.Sprintf(`{"allocatedBytes":%d,"goroutines":[{"id":7}]}`, each.bytes)
-		if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
-			t.Fatal(err)
+		var id string
+		for range each.spans {
+			_, span := tracer.Start(t.Context(), "GET /")
+			span.End()
+			id = span.SpanContext().SpanID().String()
+			times := fmt.Sprintf(`{"allocatedBytes":%d,"goroutines":[{"id":7}]}`, each.bytes)
+			if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var a answer.Profile
 		getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)

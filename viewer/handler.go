@@ -29,13 +29,15 @@ func Handler(s store.Source, opts ...Option) http.Handler {
 	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
 	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
-	return &handler{source: s, config: c}
+	return &handler{source: s, config: c, searching: make(chan struct{}, 1)}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
+	// searching is full during a search for leaks.
+	searching chan struct{}
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -57,6 +59,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case segment == "flush":
 		h.serveFlush(w, r)
+	case segment == "leaks":
+		h.serveLeaks(w, r)
 	case !isPage && !isAsset:
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -118,11 +122,10 @@ func patternPath(pattern string) string {
 	return pattern[max(0, strings.IndexByte(pattern, '/')):]
 }
 
-// addSlash redirects to the path with a final slash. A ServeMux does that itself for a pattern with
-// one, so the pattern of the request is a mistake.
+// addSlash redirects to the path with a final slash, unless the ServeMux has no such pattern.
 func addSlash(w http.ResponseWriter, r *http.Request, path string) {
-	if r.Pattern != "" {
-		http.Error(w, fmt.Sprintf("spanprof: the pages are below %s/: register only\n\n\tmux.Handle(%q, h)", path, r.Pattern+"/"), http.StatusNotFound)
+	if r.Pattern != "" && !hasSlash(r, path) {
+		http.Error(w, fmt.Sprintf("spanprof: the pages are below this path: register it with a slash at its end\n\n\tmux.Handle(%q, h)", r.Pattern+"/"), http.StatusNotFound)
 		return
 	}
 	// Without the dot, a colon in the name would end a scheme. http.Redirect would make
@@ -130,6 +133,22 @@ func addSlash(w http.ResponseWriter, r *http.Request, path string) {
 	u := url.URL{Path: "./" + path[strings.LastIndexByte(path, '/')+1:] + "/", RawQuery: r.URL.RawQuery}
 	w.Header().Set("Location", u.String())
 	w.WriteHeader(http.StatusMovedPermanently)
+}
+
+// hasSlash returns true if the server's mux also has the path with a slash.
+func hasSlash(r *http.Request, path string) bool {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return false
+	}
+	mux := http.DefaultServeMux
+	if server.Handler != nil {
+		if mux, ok = server.Handler.(*http.ServeMux); !ok {
+			return false
+		}
+	}
+	_, pattern := mux.Handler(&http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: path + "/"}})
+	return patternPath(pattern) == path+"/"
 }
 
 // hostname returns a Host header in lower case, without port, trailing dot and brackets.

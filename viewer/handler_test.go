@@ -337,22 +337,28 @@ func TestMounting(t *testing.T) {
 	}
 }
 
-// A path without its final slash leads to the pages, or to the right pattern of a ServeMux.
+// A path without its final slash leads to the pages if the mux has the path with one.
+// Otherwise the answer shows the line to write.
 func TestMountingWithoutSlash(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
 	mux := http.NewServeMux()
+	mux.Handle("/both", h)
+	mux.Handle("localhost/both/", h)
+	mux.Handle("/half", http.StripPrefix("/half", h))
 	mux.Handle("/half/", http.StripPrefix("/half", h))
 	mux.Handle("GET /exact", h)
 	mux.Handle("/debug/spanprof", h)
 	mux.Handle("/stripped", http.StripPrefix("/stripped", h))
 	mux.HandleFunc("/", h.ServeHTTP)
 	for address, want := range map[string]string{
-		"/half":           "/half/",
-		"/exact":          `mux.Handle("GET /exact/", h)`,
-		"/debug/spanprof": `mux.Handle("/debug/spanprof/", h)`,
-		"/stripped":       `mux.Handle("/stripped/", h)`,
+		"/both":            "./both/",
+		"/half?query=.cpu": "./half/?query=.cpu",
+		"/exact":           `mux.Handle("GET /exact/", h)`,
+		"/debug/spanprof":  `mux.Handle("/debug/spanprof/", h)`,
+		"/stripped":        `mux.Handle("/stripped/", h)`,
 	} {
-		w := get(t, mux, address)
+		server := &http.Server{Handler: mux}
+		w := do(t, mux, httptest.NewRequestWithContext(context.WithValue(t.Context(), http.ServerContextKey, server), http.MethodGet, address, nil))
 		got := w.Header().Get("Location") + w.Body.String()
 		if isPattern := strings.HasPrefix(want, "mux"); !strings.Contains(got, want) || isPattern != (w.Code == http.StatusNotFound) {
 			t.Errorf("GET %s: status %d, want %s: %s", address, w.Code, want, got)

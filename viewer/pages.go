@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -78,11 +77,11 @@ var pages = map[string]page{
 	},
 	"running": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running, q.leaks != nil) },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running, q.canFindLeaks) },
 	},
 	"leaks": {
-		fallback: formatText, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.leaks) },
+		fallback: formatText, parse: func(q *question) error { q.findLeaks = true; return nil },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.leaked) },
 	},
 	"log": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
@@ -109,7 +108,9 @@ type question struct {
 	line int
 	// running lists what runs now.
 	running func(now time.Time) []answer.Root
-	leaks   func(io.Writer) error
+	// leaked is the profile of leaked goroutines, if findLeaks is set.
+	leaked                  string
+	findLeaks, canFindLeaks bool
 	// about has the times that the answer is about.
 	about []answer.Query
 }
@@ -168,7 +169,12 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 			err = errTooLong
 		}
 	}()
-	q.running, q.leaks = h.running, h.leaks
+	q.running, q.canFindLeaks = h.running, h.leaks != nil
+	if q.findLeaks { // first: a view keeps samples
+		if q.leaked, err = h.findLeaks(limited); err != nil {
+			return resp, err
+		}
+	}
 	a, closeView, err := h.open(limited, q)
 	if err != nil {
 		return resp, err

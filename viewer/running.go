@@ -4,11 +4,14 @@
 package viewer
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
@@ -32,12 +35,52 @@ type RunningStack struct {
 // WithLeaks sets the function that writes the profile goroutineleak of runtime/pprof. The page
 // running then has a button that finds leaked goroutines. By default there is no such button.
 //
-// f is called for each click, and costs a garbage collection. It must be safe for concurrent use.
+// f costs a garbage collection. It is called for each click, and for each request of a program. A
+// handler calls it once at a time.
 func WithLeaks(f func(io.Writer) error) Option {
 	return optionFunc(func(c config) config {
 		c.leaks = f
 		return c
 	})
+}
+
+// serveLeaks answers the leaked goroutines. Pages of other sites cannot cause a garbage collection:
+// by plain HTTP, browsers name the site of a GET to loopback names only.
+func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		w.Header().Set("Allow", "GET, POST")
+		http.Error(w, "spanprof: only GET and POST find leaks", http.StatusMethodNotAllowed)
+		return
+	}
+	noSite := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.UserAgent(), "Mozilla/")
+	asPost := *r
+	asPost.Method = http.MethodPost // every GET passes the check
+	if noSite || h.crossOrigin.Check(&asPost) != nil {
+		http.Error(w, "spanprof: a page of another site cannot find leaks, because that costs a garbage collection: use the button of the page running, or curl", http.StatusForbidden)
+		return
+	}
+	h.servePage(w, r, "leaks")
+}
+
+// findLeaks returns the profile of leaked goroutines, "" if the program cannot find them. A second
+// search waits for the first.
+func (h *handler) findLeaks(ctx context.Context) (string, error) {
+	if h.leaks == nil {
+		return "", nil
+	}
+	select {
+	case h.searching <- struct{}{}:
+		defer func() { <-h.searching }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err // The client has gone away.
+	}
+	var b strings.Builder
+	if err := h.leaks(&b); err != nil {
+		return "", fmt.Errorf("leaked goroutines: %w", err)
+	}
+	return b.String(), nil
 }
 
 // WithRunning sets the function that lists what runs now, the oldest first, and adds the page
@@ -65,9 +108,7 @@ func (r *Running) answer(now time.Time) answer.Root {
 	for _, s := range r.Stacks {
 		stack := answer.Stack{Goroutines: s.Goroutines}
 		for _, f := range s.Frames {
-			if !marker.IsFrame(f.Function) {
-				stack.Add(f.Function, f.File, f.Line)
-			}
+			stack.Add(f.Function, f.File, f.Line)
 		}
 		root.Stacks = append(root.Stacks, stack)
 	}

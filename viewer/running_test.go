@@ -4,21 +4,27 @@
 package viewer_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestRunning(t *testing.T) {
-	waits := viewer.RunningStack{Goroutines: 2, Frames: []runtime.Frame{{Function: "main.wait", File: "/src/main.go", Line: 7}, {Function: "github.com/spanprof/spanprof/internal/marker.(*call).run"}}}
+	waits := viewer.RunningStack{Goroutines: 2, Frames: []runtime.Frame{{Function: "main.wait", File: "/src/main.go", Line: 7}}}
 	h := viewer.Handler(newTestStore(t), viewer.WithRunning(func() []viewer.Running {
 		return []viewer.Running{
 			{ID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Start: time.Now().Add(-time.Hour), Stacks: []viewer.RunningStack{waits, waits}},
@@ -78,4 +84,81 @@ func TestRunningWithoutOption(t *testing.T) {
 	if !strings.Contains(refused.Error, "viewer.WithRunning") || log.Status.CanListRunning {
 		t.Errorf("got %q, status %+v", refused.Error, log.Status)
 	}
+}
+
+// Only the page and programs cause the garbage collection of a search for leaks.
+func TestLeaksFromOtherSites(t *testing.T) {
+	searches := 0
+	h := viewer.Handler(newTestStore(t), viewer.WithAllowedHosts("*"), viewer.WithLeaks(func(w io.Writer) error {
+		searches++
+		return pprof.Lookup("goroutine").WriteTo(w, 0)
+	}))
+	for _, tt := range []struct {
+		method, site, origin, agent string
+		want                        int
+	}{
+		{method: "GET", agent: "curl/8", want: http.StatusOK},
+		{method: "GET", agent: "Mozilla/5.0 (X11)", want: http.StatusForbidden}, // by HTTP to another machine
+		{method: "GET", agent: "Mozilla/5.0 (X11)", site: "none", want: http.StatusOK},
+		{method: "GET", agent: "Mozilla/5.0 (X11)", site: "cross-site", want: http.StatusForbidden},
+		{method: "POST", agent: "Mozilla/5.0 (X11)", origin: "http://shop.internal:6060", want: http.StatusOK},
+		{method: "POST", agent: "Mozilla/5.0 (X11)", origin: "http://evil.example", want: http.StatusForbidden},
+		{method: "HEAD", agent: "curl/8", want: http.StatusMethodNotAllowed},
+	} {
+		searches = 0
+		r := httptest.NewRequest(tt.method, "http://shop.internal:6060/debug/leaks?format=json", nil)
+		for key, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Origin": tt.origin, "User-Agent": tt.agent} {
+			if value != "" {
+				r.Header.Set(key, value)
+			}
+		}
+		w := do(t, h, r)
+		if w.Code != tt.want || (searches == 1) != (tt.want == http.StatusOK) || w.Code == http.StatusForbidden && !strings.Contains(w.Body.String(), "curl") {
+			t.Errorf("%+v: status %d after %d searches: %.99s", tt, w.Code, searches, w.Body)
+		}
+	}
+}
+
+type viewCounter struct {
+	store.Source
+	views int
+}
+
+func (c *viewCounter) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	c.views++
+	return c.Source.View(ctx, from, until)
+}
+
+// One search runs at a time, before its view is taken. A client that has gone causes none.
+func TestLeaksAreFoundOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		searches, blocked := 0, make(chan struct{})
+		source := &viewCounter{Source: newTestStore(t)}
+		h := viewer.Handler(source, viewer.WithLeaks(func(w io.Writer) error {
+			searches++
+			<-blocked
+			return pprof.Lookup("goroutine").WriteTo(w, 0)
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		statuses := make([]int, 2)
+		for i, ctx := range []context.Context{t.Context(), ctx} {
+			go func() {
+				statuses[i] = do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, "/leaks", nil)).Code
+			}()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		if searches != 1 || source.views != 0 || statuses[1] != http.StatusServiceUnavailable {
+			t.Errorf("%d searches and %d views, status %d of the client that has gone", searches, source.views, statuses[1])
+		}
+		close(blocked)
+		synctest.Wait()
+		for range 20 { // a select would choose by chance
+			do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, "/leaks", nil))
+		}
+		if searches != 1 || source.views != 1 || statuses[0] != http.StatusOK {
+			t.Errorf("%d searches and %d views, status %d", searches, source.views, statuses[0])
+		}
+	})
 }

@@ -27,7 +27,9 @@ const (
 	mostExactSought = 5000
 	mostBlockers    = 5
 	// leastAllocated is the number of bytes below which the estimate for one span is too rough.
+	// mostAllocating bounds the spans in the sum of a name.
 	leastAllocated = 100_000
+	mostAllocating = 20
 )
 
 // exactTimes is what answers need of exectrace.Span.
@@ -127,8 +129,10 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 	bytes, spans := x.AllocatedBytes, 1
 	if bytes < leastAllocated {
 		bytes, spans = 0, 0
-		for _, other := range r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true}, Query{}) {
-			if x := r.exactTimesOf(&other); x != nil {
+		others := r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true}, Query{})
+		for i := range others[:min(len(others), mostAllocating)] {
+			var x struct{ AllocatedBytes int64 }
+			if json.Unmarshal(r.exactJSON(others[i].ProfileID), &x) == nil {
 				bytes, spans = bytes+x.AllocatedBytes, spans+1
 			}
 		}

@@ -4,10 +4,8 @@
 package answer
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -160,17 +158,12 @@ const (
 	leaksNote = "A leaked goroutine waits for a channel or lock that no running code can reach. Go misses those that a global variable or a timer can reach."
 )
 
-// Leaks answers the leaked goroutines in the profile that write writes. nil means that the program
-// has none.
-func (r *Reader) Leaks(write func(io.Writer) error) (*Leaks, error) {
-	if write == nil {
+// Leaks answers the leaked goroutines in a profile. "" means that the program cannot find them.
+func (r *Reader) Leaks(pprof string) (*Leaks, error) {
+	if pprof == "" {
 		return nil, BadRequestf("%s", leaksLack)
 	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return nil, fmt.Errorf("leaked goroutines: %w", err)
-	}
-	p, err := profile.ParseData(b.Bytes())
+	p, err := profile.Parse(strings.NewReader(pprof))
 	if err != nil {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}

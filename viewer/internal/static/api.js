@@ -48,13 +48,13 @@ export const rawQuery = (...names) => here().search.slice(1).split('&').filter((
 export const asJSON = () => `${here().pathname}?${[...rawQuery('format'), 'format=json'].join('&')}`;
 
 // get fetches JSON. Errors from the server have its message, and served is true.
-export async function get(address, signal) {
+export async function get(address, method) {
   if (isFrozen) {
     const answer = answers.get(sorted(address));
     if (!answer) throw Object.assign(new Error('this downloaded page does not have that part'), { served: true, refused: true });
     return answer;
   }
-  const answer = await fetch(address, { headers: { Accept: 'application/json' }, signal });
+  const answer = await fetch(address, { headers: { Accept: 'application/json' }, method });
   const text = await answer.text();
   let data;
   try {

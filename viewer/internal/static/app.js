@@ -144,7 +144,6 @@ function failure(err) {
   const params = pageParams();
   const name = /^(left|right)Query:/.exec(err.message)?.[0].slice(0, -1) ?? 'query';
   const query = params.get(name) ?? '';
-  // The server counts bytes.
   const at = err.column ? [...query].slice(0, err.column - 1).join('').length : -1;
   return h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans')),

@@ -39,7 +39,7 @@ function leaksCard() {
   const find = h('button', { type: 'button', onclick: async () => {
     find.disabled = true;
     try {
-      const { names, note } = await get('./leaks?format=json');
+      const { names, note } = await get('./leaks?format=json', 'POST');
       found.replaceChildren(
         h('p', { class: 'muted' }, sentence(note)),
         ...names.length ? names.map(root) : [h('p', null, 'No leaked goroutine was found.')]);
