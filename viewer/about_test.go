@@ -6,6 +6,7 @@ package viewer_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,25 @@ func TestTailCountsChildren(t *testing.T) {
 	}
 	if want := "+90.0 ms on a CPU in shop.query"; !strings.Contains(a.Tail.Sentence, want) {
 		t.Errorf("got %q, want %q in it", a.Tail.Sentence, want)
+	}
+}
+
+// A name whose spans are equally slow has its parts too.
+func TestAboutParts(t *testing.T) {
+	s := newStore(t)
+	newRequests(t, s, "shop", "GET /", 9)
+	b := newProfileBuilder()
+	b.profile.SampleType[1].Type = "wall"
+	labels := map[string][]string{"span_name": {"GET /"}}
+	b.addValues([]int64{90, 9e9}, labels, "runtime.gopark", "runtime.semacquire1", "sync.runtime_SemacquireMutex", "shop.lock")
+	b.addValues([]int64{10, 1e9}, labels, "shop.query")
+	export(t, s, shop, exporter.KindWall, b.profile)
+	a, text := about(t, s, "GET /")
+	if want := []answer.Part{{Part: "mutex in shop.lock", Share: 0.9}, {Part: "ready without a CPU", Share: 0.1}}; !slices.Equal(a.Parts, want) {
+		t.Errorf("got %v, want %v", a.Parts, want)
+	}
+	if want := "Their wall time: 90 % mutex in shop.lock, 10 % ready without a CPU."; !strings.Contains(text, want) {
+		t.Errorf("got %s, want %q in it", text, want)
 	}
 }
 

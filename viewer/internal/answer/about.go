@@ -27,6 +27,8 @@ import (
 type About struct {
 	Name     string `json:"name"`
 	Sentence string `json:"sentence"`
+	// Parts are shares of the wall time of all spans of the name, the largest first, at most 4.
+	Parts []Part `json:"parts,omitempty"`
 	// Tail compares the slow spans with the median ones.
 	Tail *tail.Result `json:"tail"`
 	// Kinds are the profiles of the name.
@@ -39,7 +41,14 @@ type About struct {
 	cpu       *store.Samples
 }
 
+// Part is a share of time in a state, and the function that is in it.
+type Part struct {
+	Part  string  `json:"part"`
+	Share float64 `json:"share"` // of 1
+}
+
 const (
+	aboutParts = 4
 	aboutSpans     = 5
 	aboutFunctions = 8
 	// sampledSpans bounds the spans that the sides of a comparison are chosen of.
@@ -60,7 +69,8 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	}
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
 	a := &About{Name: q.Name, Kinds: r.kinds(all), Slowest: []Span{}, cpu: r.selection(all)}
-	a.functions = r.summary(a.cpu, flame.NewFunctions(false)).Functions()
+	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
+	a.Parts = r.shares(Query{Query: ql.OfType(flameql.Wall), From: q.From, Until: q.Until}, a.cpu)
 	a.Sentence = r.spread(q.Name, held)
 	a.Tail = r.tail(held)
 	slices.SortStableFunc(held, func(a, b store.Span) int { return cmp.Compare(b.Duration, a.Duration) })
@@ -117,24 +127,10 @@ func (r *Reader) tail(held []store.Span) *tail.Result {
 	})
 }
 
-// parts returns the time of a span and the spans below it by state: waits with the function that
-// waits, CPU time with the function that runs.
+// parts returns the time of a span and the spans below it by state.
 func (r *Reader) parts(s store.Span) map[string]float64 {
 	t := newFamily(r, s, r.trace(s))
-	parts := make(map[string]float64)
-	running := 0.0
-	for _, sv := range t.wall.Stacks {
-		class := waitclass.Of(functionNames(sv.Stack))
-		if class == waitclass.Running {
-			running += float64(sv.Value)
-			continue
-		}
-		parts[class.String()+at(sv.Stack)] += float64(sv.Value)
-	}
-	for _, sv := range r.selection(t.of(r.cpuType())).Stacks {
-		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
-		running -= float64(sv.Value)
-	}
+	parts, running := partsOf(t.wall, r.selection(t.of(r.cpuType())))
 	switch {
 	case !r.has(exporter.KindWall):
 		parts[notOnCPU] = max(0, float64(s.Duration)+running)
@@ -142,6 +138,48 @@ func (r *Reader) parts(s store.Span) map[string]float64 {
 		parts[ready] = running
 	}
 	return parts
+}
+
+// shares returns the largest parts of the wall time that q selects, if it has enough samples.
+func (r *Reader) shares(q Query, cpu *store.Samples) (list []Part) {
+	wall := r.selection(r.resolve(q))
+	if wall.Samples < fewSamples {
+		return nil
+	}
+	parts, running := partsOf(wall, cpu)
+	if running > 0 {
+		parts[ready] = running
+	}
+	sum := 0.0
+	for _, ns := range parts {
+		sum += ns
+	}
+	for part, ns := range parts {
+		if ns >= sum/100 {
+			list = append(list, Part{part, ns / sum})
+		}
+	}
+	slices.SortFunc(list, func(x, y Part) int { return cmp.Or(cmp.Compare(y.Share, x.Share), strings.Compare(x.Part, y.Part)) })
+	return list[:min(aboutParts, len(list))]
+}
+
+// partsOf divides wall time: waits with the function that waits, CPU time with the function that
+// runs. The rest is the time running without CPU samples.
+func partsOf(wall, cpu *store.Samples) (parts map[string]float64, rest float64) {
+	parts = make(map[string]float64)
+	for _, sv := range wall.Stacks {
+		class := waitclass.Of(functionNames(sv.Stack))
+		if class == waitclass.Running {
+			rest += float64(sv.Value)
+			continue
+		}
+		parts[class.String()+at(sv.Stack)] += float64(sv.Value)
+	}
+	for _, sv := range cpu.Stacks {
+		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
+		rest -= float64(sv.Value)
+	}
+	return parts, rest
 }
 
 // at names the innermost function outside of the runtime and the packages that only wait.
@@ -171,6 +209,13 @@ func inAddress(text string) string {
 func (a *About) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "", 0, a.Sentence)
+	var parts []string
+	for _, p := range a.Parts {
+		parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*p.Share, termtext.Clip(p.Part, termtext.MaxQuoted)))
+	}
+	if len(parts) > 0 {
+		termtext.Prose(&b, "", 0, "Their wall time: "+strings.Join(parts, ", ")+".")
+	}
 	termtext.Prose(&b, "", 0, a.Tail.Sentence)
 	writeNote(&b, a.Note)
 	for _, d := range a.Tail.Differences[:min(6, len(a.Tail.Differences))] {

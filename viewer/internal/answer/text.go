@@ -139,7 +139,7 @@ func (a *Profile) sources() string {
 	case exporter.KindHeap:
 		return "from " + termtext.Plural(a.Samples, "allocation site")
 	case exporter.KindMutex, exporter.KindBlock:
-		return "in " + termtext.Plural(a.Samples, "wait")
+		return "from " + termtext.Plural(a.Samples, "stack")
 	}
 	text := "in " + termtext.Plural(a.Samples, "sample")
 	if a.Ranged && a.ProfileIDs == 0 {

@@ -52,15 +52,16 @@ function head(data, refresh) {
   return [...children, actions(data)];
 }
 
-// tail is why the slow spans of a name are slow. It takes three queries for each of some 30 spans.
+// tail is where the time of a name goes, and why its slow spans are slow. It takes three queries for each of some 30 spans.
 function tail(of) {
   const element = h('div');
-  get(link('about', of)).then(({ tail: { sentence: text, slow, median, differences, values } }) => {
+  get(link('about', of)).then(({ parts, tail: { sentence: text, slow, median, differences, values } }) => {
     const rows = [
       ...differences.map((d) => [`${d.ns < 0 ? '\u2212' : '+'}${duration(Math.abs(d.ns))} \u00b1 ${duration(d.errorNs)}`, d.part]),
       ...values.map((v) => [`${percent(v.slow)} against ${percent(v.median)}`, `have ${v.key}=${v.value}`]),
     ];
     element.replaceChildren(...[
+      parts && h('p', null, `Their wall time: ${parts.map((p) => `${percent(p.share)} ${p.part}`).join(', ')}.`),
       h('p', null, text),
       rows.length && h('details', null, h('summary', null, `${count(slow, 'slow span')} against ${count(median, 'median one')}`),
         h('div', { class: 'scroll' }, h('table', null, h('tbody', null, rows.map(([n, of]) => h('tr', null, h('td', { class: 'num' }, n), h('td', null, of))))))),

@@ -158,7 +158,7 @@ func (r *Result) values(slow, median []Span) {
 
 // reasons is the end of the sentence.
 func (r *Result) reasons() string {
-	text := "; no part of the time explains it beyond chance"
+	text := "; too few samples show which part of the time differs"
 	var parts []string
 	for _, d := range r.Differences[:min(3, len(r.Differences))] {
 		if d.Ns > 0 {
