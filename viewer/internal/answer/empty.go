@@ -14,13 +14,11 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// emptyList returns why the list of q has no span.
-func (r *Reader) emptyList(q store.SpanQuery) string {
+// emptyList returns why a list has no span.
+func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
-	case r.fixed() && narrowed(q):
-		return "no span meets the conditions"
 	case r.fixed():
-		return "no span is listed here: profiles have spans if they were saved with their ids (labels=ids)"
+		return "no span is listed here: none meets the conditions, or the profiles were saved without their ids (labels=ids)"
 	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
 		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
 	case r.stats.Spans > 0:
