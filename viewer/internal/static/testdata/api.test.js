@@ -6,7 +6,7 @@ import test from 'node:test';
 import { install } from './dom.js';
 
 install();
-const { dropConditions, link } = await import('../api.js');
+const { dropConditions } = await import('../api.js');
 
 test('a trace is in a list without other conditions', () => {
   const params = new URLSearchParams('attribute=a&from=17&order=cpu&error=true&min=1s');
