@@ -267,9 +267,3 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		t.Errorf("a list with a span is empty because %q", list.Empty)
 	}
 }
-
-func TestNilOption(t *testing.T) {
-	if w := get(t, viewer.Handler(newTestStore(t), nil, viewer.WithAllowedHosts("x.example"), nil), "/?format=json"); w.Code != http.StatusOK {
-		t.Errorf("status %d", w.Code)
-	}
-}

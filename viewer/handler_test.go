@@ -107,22 +107,6 @@ func TestProfileOfSpan(t *testing.T) {
 	}
 }
 
-func TestProfileOfName(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `other.cpu{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 63e7 || a.ProfileIDs != 2 || a.Baseline != nil {
-		t.Errorf("got %+v", a)
-	}
-	if !strings.Contains(a.Note, `"other"`) {
-		t.Errorf("note %q does not name the service", a.Note)
-	}
-	getJSON(t, h, target("/", "query", `shop.alloc_space`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 20480 || a.Unit != "bytes" {
-		t.Errorf("heap: got %d %s", a.Total, a.Unit)
-	}
-}
-
 func TestEmptySaysWhy(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
@@ -316,12 +300,10 @@ func TestMounting(t *testing.T) {
 	mux.HandleFunc("/", h.ServeHTTP)
 	for _, prefix := range []string{"", "/debug/spanprof", "/stripped", "/half"} {
 		for page, contentType := range map[string]string{
-			"/":                  "text/html; charset=utf-8",
-			"/?format=json":      "application/json",
-			"/app.js":            "text/javascript; charset=utf-8",
-			"/flame.js":          "text/javascript; charset=utf-8",
-			"/style.css":         "text/css; charset=utf-8",
-			"/comparison?query=": "text/html; charset=utf-8",
+			"/":             "text/html; charset=utf-8",
+			"/?format=json": "application/json",
+			"/app.js":       "text/javascript; charset=utf-8",
+			"/style.css":    "text/css; charset=utf-8",
 		} {
 			w := get(t, mux, prefix+page)
 			if ct := w.Header().Get("Content-Type"); ct != contentType {

@@ -176,9 +176,6 @@ func TestNamesInclusive(t *testing.T) {
 	if !table.Inclusive || table.Names[0].CPUInclusive != 3e7 || got["HTTP GET"] != [2]time.Duration{0, 3e7} || got["query"] != [2]time.Duration{1e7, 3e7} || got["parse"] != [2]time.Duration{2e7, 2e7} {
 		t.Errorf("own and inclusive CPU time: %v", got)
 	}
-	if text := get(t, viewer.Handler(s), "/names?format=text").Body.String(); !strings.Contains(text, "cpu      own") {
-		t.Errorf("the text has no CPU time of its own:\n%s", text)
-	}
 }
 
 // A time in the address does not narrow the sums: a note states it.
