@@ -135,23 +135,6 @@ func TestEmptySaysWhy(t *testing.T) {
 			t.Errorf("%s: baseline %s, want %s", test.query, got, test.baseline)
 		}
 	}
-
-	for status, want := range map[*viewer.Status]string{
-		nil:                               "when the next profile ends",
-		{Message: "another profile runs"}: "another profile runs",
-		{}:                                "Profiling has stopped",
-		{Running: true}:                   "when the next profile ends",
-	} {
-		var opts []viewer.Option
-		if status != nil {
-			opts = append(opts, viewer.WithStatus(func() viewer.Status { return *status }))
-		}
-		var a answer.Profile
-		getJSON(t, viewer.Handler(s, opts...), target("/", "query", `{profile_id="`+openID+`"}`, "format", "json"), http.StatusOK, &a)
-		if !strings.Contains(a.Empty, want) {
-			t.Errorf("status %+v: empty because %q, want %q", status, a.Empty, want)
-		}
-	}
 }
 
 func TestComparison(t *testing.T) {

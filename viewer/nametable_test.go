@@ -165,19 +165,6 @@ func TestNamesAsText(t *testing.T) {
 	}
 }
 
-// Of a request with spans below it all CPU time counts, beside its own.
-func TestNamesInclusive(t *testing.T) {
-	s, _, _, _ := newFamily(t)
-	table := getNames(t, s)
-	got := map[string][2]time.Duration{}
-	for _, n := range table.Names {
-		got[n.Name] = [2]time.Duration{n.CPU, n.CPUInclusive}
-	}
-	if !table.Inclusive || table.Names[0].CPUInclusive != 3e7 || got["HTTP GET"] != [2]time.Duration{0, 3e7} || got["query"] != [2]time.Duration{1e7, 3e7} || got["parse"] != [2]time.Duration{2e7, 2e7} {
-		t.Errorf("own and inclusive CPU time: %v", got)
-	}
-}
-
 // A time in the address does not narrow the sums: a note states it.
 func TestNamesOfATime(t *testing.T) {
 	table := getNames(t, newTestStore(t), "until", strconv.FormatInt(epoch.Add(time.Second).UnixMilli(), 10))
