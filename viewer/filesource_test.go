@@ -20,7 +20,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // fileSource is a source that is not a store: one CPU profile in the pprof format,
@@ -170,41 +169,6 @@ func TestPagesOverAFile(t *testing.T) {
 		if source.opened != want || source.open != 0 {
 			t.Errorf("GET %s: %d views were opened, want %d; %d are open", address, source.opened, want, source.open)
 		}
-	}
-}
-
-// Pages of a file agree with the profile. They promise no spans or samples.
-func TestAnswersOverAFile(t *testing.T) {
-	h := viewer.Handler(newFile(t))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
-	if a.Total != 55e7 || a.Samples != 55 || a.Windows != 1 || a.Flame.Total[0] != 55e7 || functionsOf(a.Flame)["regexp.tryBacktrack"].Self == 0 || a.Span != nil || a.Status != nil || a.Title != "Profile "+slowID {
-		t.Errorf("got %+v", a)
-	}
-	if a.Baseline == nil || a.Baseline.Query != `shop.cpu{span_name="GET /search"}` || len(a.Kinds) != 1 || a.Kinds[0].Samples != 55 {
-		t.Errorf("baseline %+v, kinds %+v", a.Baseline, a.Kinds)
-	}
-	for query, want := range map[string]string{
-		byID("none"):                   `nothing here has the id "none"`,
-		`.cpu{tenant="x"}`:             "no cpu profile covers this time",
-		".inuse_space":                 "no heap profile covers this time: heap in use is measured where the profiler's kinds name it",
-		`.inuse_space{profile_id="a"}`: "heap profiles carry no labels except span_name (golang/go#23458): remove other labels from the {...} filter",
-	} {
-		a = answer.Profile{}
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
-		if a.Empty != want || a.Waiting {
-			t.Errorf("%s: empty because %q, waiting %t, want %q", query, a.Empty, a.Waiting, want)
-		}
-	}
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
-	if len(list.Spans) != 0 || list.Generation != "" || len(list.Process) != 1 || list.Process[0].Samples != 77 {
-		t.Errorf("list %+v", list)
-	}
-	var line answer.Timeline
-	getJSON(t, h, target("/timeline", "query", list.Work), http.StatusOK, &line)
-	if len(line.Buckets) != 1 || line.Buckets[0].Rest != 77e7 {
-		t.Errorf("time line %+v", line)
 	}
 }
 

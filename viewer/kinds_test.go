@@ -64,7 +64,7 @@ func TestKinds(t *testing.T) {
 	}
 	var a answer.Profile
 	getJSON(t, h.handler, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
-	if !strings.Contains(a.Empty, "mutex profiles carry no labels") {
+	if !strings.Contains(a.Empty, "mutex profiles carry no label") {
 		t.Errorf("empty because %q", a.Empty)
 	}
 }

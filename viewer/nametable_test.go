@@ -62,46 +62,28 @@ func TestNamesAddUp(t *testing.T) {
 // What is left out is counted, in each order.
 func TestNamesLeftOut(t *testing.T) {
 	s := newTestStore(t)
-	for params, want := range map[string]string{
-		"":           "GET /search", // the most CPU time
-		"max":        "GET /late",
-		"errors":     evilName,
-		"name":       evilName,
-		"name desc":  "GET /search",
-		"spans":      "GET /search",
-		"waits":      "GET /search", // unknown: by CPU time
-		"self asc":   "GET /late",
-		"p50 asc":    evilName,
-		"errors asc": "GET /search",
+	for sort, want := range map[string]string{
+		"":       "GET /search", // the most CPU time
+		"max":    "GET /late",
+		"errors": evilName,
+		"name":   evilName,
+		"spans":  "GET /search",
+		"waits":  "GET /search", // unknown: by CPU time
 	} {
-		sort, dir, _ := strings.Cut(params, " ")
-		table := getNames(t, s, "limit", "1", "sort", sort, "dir", dir)
+		table := getNames(t, s, "limit", "1", "sort", sort)
 		if len(table.Names) != 1 || table.Names[0].Name != want {
-			t.Errorf("by %q %+v is the first, want %s", params, table.Names, want)
+			t.Errorf("by %q %+v is the first, want %s", sort, table.Names, want)
 			continue
 		}
 		n := table.Names[0]
 		if o := table.Omitted; o.Names != 2 || o.Spans+n.Spans != 5 || o.Errors+n.Errors != 1 || o.CPU+n.CPU != table.Total.CPU {
-			t.Errorf("by %q %+v are left out of %+v", params, o, table.Total)
+			t.Errorf("by %q %+v are left out of %+v", sort, o, table.Total)
 		}
 	}
-	for _, wrong := range []string{"sort=color&format=json", "dir=up&format=json", "limit=0&format=json", "format=pprof", "format=folded"} {
+	for _, wrong := range []string{"sort=color&format=json", "limit=0&format=json", "format=pprof", "format=folded"} {
 		if w := get(t, viewer.Handler(s), "/names?"+wrong); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: status %d", wrong, w.Code)
 		}
-	}
-}
-
-// Conditions narrow the sums to the spans that meet them.
-func TestNamesSelected(t *testing.T) {
-	s := newTestStore(t)
-	table := getNames(t, s, "filter", "WORSE")
-	if len(table.Names) != 1 || table.Names[0].Name != evilName || table.Names[0].CPU != 3e7 || !table.Selected || !strings.Contains(table.Note, "meet the conditions") {
-		t.Errorf("by an error text: %+v", table)
-	}
-	table = getNames(t, s, "min", "100ms", "until", strconv.FormatInt(epoch.Add(5*time.Second).UnixMilli(), 10))
-	if len(table.Names) != 1 || table.Names[0].Spans != 2 || table.Names[0].CPU != 63e7 {
-		t.Errorf("of a time: %+v", table.Names)
 	}
 }
 
@@ -121,7 +103,7 @@ func TestNamesOfAService(t *testing.T) {
 		t.Errorf("of both services: %d names, %d without", len(both.Names), both.UnlabelledCPU)
 	}
 	one := getNames(t, s, "service", "cart")
-	if len(one.Names) != 1 || one.Names[0].CPU != 9e7 || one.Names[0].Spans != 1 || one.UnlabelledCPU != 2e7 || one.Selected {
+	if len(one.Names) != 1 || one.Names[0].CPU != 9e7 || one.Names[0].Spans != 1 || one.UnlabelledCPU != 2e7 {
 		t.Errorf("of one: %+v", one)
 	}
 }
@@ -183,18 +165,10 @@ func TestNamesAsText(t *testing.T) {
 	}
 }
 
-// Of a request with spans below it all CPU time counts, beside its own.
-func TestNamesInclusive(t *testing.T) {
-	s, _, _, _ := newFamily(t)
-	table := getNames(t, s)
-	got := map[string][2]time.Duration{}
-	for _, n := range table.Names {
-		got[n.Name] = [2]time.Duration{n.CPU, n.CPUInclusive}
-	}
-	if !table.Inclusive || table.Names[0].CPUInclusive != 3e7 || got["HTTP GET"] != [2]time.Duration{0, 3e7} || got["query"] != [2]time.Duration{1e7, 3e7} || got["parse"] != [2]time.Duration{2e7, 2e7} {
-		t.Errorf("own and inclusive CPU time: %v", got)
-	}
-	if text := get(t, viewer.Handler(s), "/names?format=text").Body.String(); !strings.Contains(text, "cpu      own") {
-		t.Errorf("the text has no CPU time of its own:\n%s", text)
+// A time in the address does not narrow the sums: a note states it.
+func TestNamesOfATime(t *testing.T) {
+	table := getNames(t, newTestStore(t), "until", strconv.FormatInt(epoch.Add(time.Second).UnixMilli(), 10))
+	if len(table.Names) != 3 || table.Note != "these are the sums of all the time held" {
+		t.Errorf("got %d names, note %q", len(table.Names), table.Note)
 	}
 }

@@ -73,7 +73,7 @@ var pages = map[string]page{
 	},
 	"names": {
 		fallback: formatHTML, parse: parseNames,
-		data: func(a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.names) },
+		data: func(a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.sort) },
 	},
 	"running": {
 		fallback: formatHTML, parse: func(*question) error { return nil },
@@ -103,7 +103,7 @@ type question struct {
 	// query selects a flame graph, or the left side of a comparison.
 	query, right answer.Query
 	spans        store.SpanQuery
-	names        answer.NameOrder
+	sort         string // of names
 	// line is a line of source code.
 	line int
 	// running lists what runs now.

@@ -200,25 +200,12 @@ func parseSpans(asked *question) (err error) {
 	return err
 }
 
-// parseNames reads the conditions and the order of the table of names.
+// parseNames reads the order and the length of the table of names.
 func parseNames(q *question) error {
-	if err := parseSpans(q); err != nil {
-		return err
+	if q.sort = cmp.Or(q.params.Get("sort"), answer.Sorts[0]); !slices.Contains(answer.Sorts, q.sort) {
+		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
 	}
-	o := answer.NameOrder{Sort: cmp.Or(q.params.Get("sort"), answer.Sorts[0]), Limit: q.spans.Limit}
-	if !slices.Contains(answer.Sorts, o.Sort) {
-		return answer.BadRequestf("unknown sort %q: known are %s", o.Sort, strings.Join(answer.Sorts, ", "))
-	}
-	switch dir := q.params.Get("dir"); dir {
-	case "":
-		o.Ascending = o.Sort == "name"
-	case "desc", "asc":
-		o.Ascending = dir == "asc"
-	default:
-		return answer.BadRequestf("unknown dir %q: known are desc and asc", dir)
-	}
-	q.names = o
-	return nil
+	return parseSpans(q)
 }
 
 // parseRange reads the time [from, until) from two parameters. A missing one leaves that

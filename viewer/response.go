@@ -11,8 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -124,11 +123,9 @@ func compress(body []byte) []byte {
 	return b.Bytes()
 }
 
-// gzipCoding matches the coding unless its quality is 0.
-var gzipCoding = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))`)
-
+// acceptsGzip ignores weights: browsers and curl --compressed send none.
 func acceptsGzip(header http.Header) bool {
-	return slices.ContainsFunc(header.Values("Accept-Encoding"), gzipCoding.MatchString)
+	return strings.Contains(header.Get("Accept-Encoding"), "gzip")
 }
 
 // writeError answers an error in the format that was asked for. A browser gets the page,

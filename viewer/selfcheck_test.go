@@ -72,10 +72,3 @@ func TestSelfCheck(t *testing.T) {
 		})
 	}
 }
-
-// A list without a span shows all that was found.
-func TestSelfCheckOfAnEmptyList(t *testing.T) {
-	if text := flat(t, checked(newStore(t), "", fewNames), "/?format=text"); !strings.Contains(text, "256 names. Use fewer.") {
-		t.Errorf("got %s", text)
-	}
-}

@@ -157,12 +157,6 @@ func TestNameTable(t *testing.T) {
 	b.run("and after a reload", chromedp.Reload(), until(`document.querySelector('.bynames .name')?.textContent === 'POST /order'`))
 	shows(b, "the column of the order", `document.querySelector('.bynames [aria-sort=descending]').innerText`, "Errors")
 	b.run("the failed ones", click(`.bynames .err`), visible(`.spans tbody tr`), until(`document.querySelectorAll('.spans tbody tr').length === 7`))
-	b.run("the other way round", navigate(address+"names?sort=p95"), visible(`.bynames tbody tr`),
-		click(`[data-by=p95] button`), until(`document.querySelector('.bynames .name').textContent === 'GET /cart'`))
-	b.run("conditions", navigate(address+"names?error=true&min=1ms"), visible(`.bynames tbody tr`),
-		until(`[...document.querySelectorAll('.conditions .chip')].map((e) => e.innerText).join() === 'errors,at least 1ms'`),
-		click(`.conditions .chip`),
-		until(`location.search === '?min=1ms' && document.querySelectorAll('.conditions .chip').length === 1`))
 	b.check(address)
 }
 

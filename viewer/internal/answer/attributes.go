@@ -11,15 +11,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// attributeTitle describes a query with one condition: an attribute has a value.
-func (q Query) attributeTitle() (string, bool) {
-	if len(q.Matchers) != 1 || q.Matchers[0].Op() != store.MatchEqual {
-		return "", false
-	}
-	key, ok := q.Matchers[0].SpanAttribute()
-	return key + " = " + q.Matchers[0].Value(), ok
-}
-
 // attributeText returns an attribute in one line.
 func attributeText(a store.Attribute) string {
 	text := termtext.OneLine(a.Key) + "="

@@ -68,23 +68,11 @@ func sideName(side, other *Profile) string {
 	return side.Title
 }
 
-// sideTitle is the name of a side for a terminal. Spans, and sides of one name, have a time.
-func (c *Comparison) sideTitle(side *Profile, name string) string {
-	name = termtext.Clip(termtext.OneLine(name), termtext.Columns-40)
-	switch {
-	case side.Span != nil:
-		return name + " at " + side.Span.Start.UTC().Format("15:04:05.000 MST")
-	case c.LeftName == c.RightName && side.Windows > 0:
-		return name + ", " + termtext.TimeRange(side.From, side.Until)
-	}
-	return name
-}
-
 // Text returns the comparison for a terminal.
 func (c *Comparison) Text() string {
 	var b strings.Builder
 	for i, side := range []*Profile{c.Left, c.Right} {
-		fmt.Fprintf(&b, "%s: %s\n", []string{"left", "right"}[i], c.sideTitle(side, []string{c.LeftName, c.RightName}[i]))
+		fmt.Fprintf(&b, "%s: %s\n", []string{"left", "right"}[i], termtext.Clip(termtext.OneLine([]string{c.LeftName, c.RightName}[i]), termtext.Columns-20))
 		side.header(&b, "  ")
 		if side.OfSpans > 1 {
 			fmt.Fprintf(&b, "  %-9s%s for each of %d spans\n", "each", termtext.Value(side.Total/int64(side.OfSpans), side.Unit), side.OfSpans)

@@ -9,18 +9,15 @@ import (
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
-// emptyList returns why the list of q has no span.
-func (r *Reader) emptyList(q store.SpanQuery) string {
+// emptyList returns why a list has no span.
+func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
-	case r.fixed() && narrowed(q):
-		return "no span meets the conditions"
 	case r.fixed():
-		return "no span is listed here: profiles have spans if they were saved with their ids (labels=ids)"
+		return "no span is listed here: none meets the conditions, or the profiles were saved without their ids (labels=ids)"
 	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
 		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
 	case r.stats.Spans > 0:
@@ -43,14 +40,9 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	id, single := q.SpanID()
 	switch {
 	case !q.Type.Labelled() && q.filtersWork():
-		if _, named := q.Value(labelkey.SpanName); named {
-			return fmt.Sprintf("%s profiles have names only for work under spanprof.Handler or spanprof.Do (golang/go#23458), and allocations appear after a garbage collection", kind)
-		}
-		return fmt.Sprintf("%s profiles carry no labels except span_name (golang/go#23458): remove other labels from the {...} filter", kind)
-	case kind == exporter.KindHost && a.Windows == 0:
-		return "no host profile covers this time: an eBPF agent on the machine measures it, where the program takes what the agent sends, as package ebpfbridge/receiver does"
+		return fmt.Sprintf("%s profiles carry no label except span_name, for work under spanprof.Handler or spanprof.Do (golang/go#23458)", kind)
 	case kind != exporter.KindCPU && a.Windows == 0:
-		return fmt.Sprintf("no %s profile covers this time: %s is measured where the profiler's kinds name it", kind, q.Type.Words)
+		return fmt.Sprintf("no %s profile covers this time: the profiler's kinds do not name it, or no eBPF agent measures it", kind)
 	case single && a.Span != nil:
 		return r.emptySpan(kind, a.Span)
 	case single:
@@ -59,10 +51,8 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 			reason += ", or its span is still running"
 		}
 		return r.untilThen(reason)
-	case a.Windows == 0 && q.Until.IsZero():
-		return r.untilThen(fmt.Sprintf("no %s profile covers this time", kind))
 	case a.Windows == 0:
-		return fmt.Sprintf("no %s profile covers this time", kind)
+		return r.untilThen(fmt.Sprintf("no %s profile covers this time", kind))
 	}
 	return fmt.Sprintf("no sample in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
 }

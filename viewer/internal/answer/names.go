@@ -45,9 +45,8 @@ type NameTable struct {
 	Service    string `json:"service"`
 	// Services are all services with profiles, if there are several.
 	Services []string `json:"services,omitempty"`
-	// Sort is the order of Names, Order "desc" or "asc".
+	// Sort is the order of Names.
 	Sort  string `json:"sort"`
-	Order string `json:"order"`
 	Names []Name `json:"names"`
 	// Total is the sum of all names, Omitted the sum of the names that are left out.
 	Total   Sum `json:"total"`
@@ -55,8 +54,6 @@ type NameTable struct {
 	// UnlabelledCPU is the CPU time of samples without span_name: of no span, as a rule. It
 	// is in no row.
 	UnlabelledCPU time.Duration `json:"unlabelledCpuNs"`
-	// Selected is set if the sums are of the spans that meet the request's conditions.
-	Selected bool `json:"selected,omitempty"`
 	// Inclusive is set if spans have spans below them with CPU time of their own.
 	Inclusive bool `json:"inclusive,omitempty"`
 	// Fixed is set if nothing changes.
@@ -100,16 +97,9 @@ func (r *Reader) names(totals []store.NameTotal, spreads []sums.NameSpread) []Na
 	return rows
 }
 
-// NameOrder is the order and the length of the table.
-type NameOrder struct {
-	Sort      string
-	Ascending bool
-	Limit     int
-}
-
 // NameTable answers the sums of spans by name: of all that ended in the time of the windows
-// held. If q has conditions, the sums are of the spans with a record that meet them.
-func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, error) {
+// held. Of q, the service, the text in the names and the limit count.
+func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 	held := r.services()
 	t := &NameTable{Generation: r.generation(), Fixed: r.fixed(), Service: q.Service, Status: r.status}
 	if held.several() {
@@ -119,51 +109,27 @@ func (r *Reader) NameTable(q store.SpanQuery, order NameOrder) (*NameTable, erro
 		t.Service = held[0]
 	}
 	var spreads []sums.NameSpread
+	note := "the profiles here know no times of spans"
 	if r.records() {
-		of := q
-		of.Running, of.Requests, of.Limit, of.Order, of.Brief = false, false, 0, store.Newest, true
-		spreads = sums.NameSpreads(r.spans(of))
+		spreads = sums.NameSpreads(r.spans(store.SpanQuery{Service: q.Service, Brief: true}))
 	}
 	var totals []store.NameTotal
-	var notes []string
-	if t.Selected = r.records() && narrowed(q); t.Selected {
-		for _, s := range spreads {
-			totals = append(totals, s.NameTotal)
-		}
-		notes = append(notes, "these are the sums of the spans that are held and meet the conditions")
-	} else {
-		for _, of := range r.nameTotals() {
-			if (q.Service == "" || of.Service == q.Service) && (of.Name != "" || of.CPU > 0) &&
-				(q.Name == "" || of.Name == q.Name) && strings.Contains(strings.ToLower(of.Name), strings.ToLower(q.Contains)) {
-				totals = append(totals, of)
-			}
+	for _, of := range r.nameTotals() {
+		if (q.Service == "" || of.Service == q.Service) && (of.Name != "" || of.CPU > 0) && strings.Contains(strings.ToLower(of.Name), strings.ToLower(q.Contains)) {
+			totals = append(totals, of)
 		}
 	}
 	t.Names = r.names(totals, spreads)
-	switch {
-	case !r.records():
-		notes = append(notes, "the profiles here know no times of spans")
-		beyond := q
-		beyond.Name, beyond.Contains = "", ""
-		if r.ranged() {
-			beyond.From, beyond.Until = time.Time{}, time.Time{}
-		}
-		if narrowed(beyond) {
-			notes = append(notes, "conditions on spans other than their names do nothing here")
-		}
-	case !t.Selected:
+	if r.records() {
 		t.labelled(r, q.Service)
-		notes = append(notes, t.unmeasured())
+		note = t.unmeasured()
+		if !q.From.IsZero() || !q.Until.IsZero() {
+			note = joinNotes("these are the sums of all the time held", note)
+		}
 	}
-	t.arrange(order)
-	t.Note = r.notes(notes...)
+	t.arrange(sort, q.Limit)
+	t.Note = r.notes(note)
 	return answered(r, t)
-}
-
-// narrowed reports whether a query has conditions beside the service.
-func narrowed(q store.SpanQuery) bool {
-	return q.Name != "" || q.Contains != "" || len(q.Attributes) > 0 || q.Below != "" || q.TraceID != "" || q.OnlyErrors ||
-		q.MinDuration > 0 || q.MaxDuration > 0 || !q.From.IsZero() || !q.Until.IsZero()
 }
 
 // labelled fills in what needs labels of samples: waits, heap, and CPU time without span_name.
@@ -227,7 +193,7 @@ func (t *NameTable) unmeasured() string {
 }
 
 // Sorts are the orders of a table. The first is the default.
-var Sorts = []string{"cpu", "self", "waits", "memory", "wall", "spans", "errors", "p50", "p95", "max", "name"}
+var Sorts = []string{"cpu", "self", "waits", "memory", "spans", "errors", "p50", "p95", "max", "name"}
 
 // value is what a name is sorted by; names are sorted otherwise.
 func (n *Name) value(sort string) time.Duration {
@@ -242,31 +208,24 @@ func (n *Name) value(sort string) time.Duration {
 		memory = *n.Allocated
 	}
 	return map[string]time.Duration{
-		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "memory": time.Duration(memory), "wall": n.Duration, "spans": time.Duration(n.Spans),
+		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "memory": time.Duration(memory), "spans": time.Duration(n.Spans),
 		"errors": time.Duration(n.Errors), "p50": times.P50, "p95": times.P95, "max": times.Max,
 	}[sort]
 }
 
 // arrange sorts and sums the names, and cuts them to the limit.
-func (t *NameTable) arrange(o NameOrder) {
-	t.Sort, t.Order = o.Sort, "desc"
-	if o.Ascending {
-		t.Order = "asc"
-	}
+func (t *NameTable) arrange(sort string, limit int) {
+	t.Sort = sort
 	for i := range t.Names {
-		t.Names[i].sortedBy = t.Names[i].value(o.Sort)
+		t.Names[i].sortedBy = t.Names[i].value(sort)
 	}
 	slices.SortFunc(t.Names, func(a, b Name) int {
-		by := cmp.Compare(b.sortedBy, a.sortedBy)
-		if o.Sort == "name" {
-			by = -cmp.Compare(a.Name, b.Name)
+		if sort == "name" {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 		}
-		if o.Ascending {
-			by = -by
-		}
-		return cmp.Or(by, cmp.Compare(b.CPUInclusive, a.CPUInclusive), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(b.sortedBy, a.sortedBy), cmp.Compare(b.CPUInclusive, a.CPUInclusive), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 	})
-	shown := min(o.Limit, len(t.Names))
+	shown := min(limit, len(t.Names))
 	t.Total, t.Omitted = sumOf(t.Names), sumOf(t.Names[shown:])
 	t.Inclusive = slices.ContainsFunc(t.Names, func(n Name) bool { return n.CPUInclusive > n.CPU })
 	t.Names = t.Names[:shown]

@@ -71,9 +71,6 @@ func (q Query) title(span *Span, ids int) string {
 	if len(q.Matchers) == 0 {
 		return "Whole process: " + q.Type.Words
 	}
-	if title, ok := q.attributeTitle(); ok {
-		return title
-	}
 	if m := q.Matchers[0]; len(q.Matchers) == 1 && m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && ids > 0 {
 		// The list of spans links to the profile of the spans in it.
 		return termtext.Plural(ids, "span") + " together"

@@ -107,7 +107,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	}
 	nameKinds(list.Spans, spans)
 	if len(spans) == 0 {
-		list.Empty = r.emptyList(q)
+		list.Empty = r.emptyList()
 	}
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]

@@ -120,12 +120,6 @@ export function comparison(left, leftRange, right, rightRange) {
 export const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
 const KEPT = [...Object.keys(CONDITIONS), 'filter', 'error', 'min'];
 
-// given returns the conditions of an address, which links between lists keep.
-export const given = (params) => [...params].filter(([k, v]) => KEPT.includes(k) && v).reduce((all, [k, v]) => {
-  all[k] = k in all ? [].concat(all[k], v) : v;
-  return all;
-}, {});
-
 // dropConditions removes all conditions. The time of a ranged source stays: it holds nothing else.
 export function dropConditions(params, ranged) {
   for (const key of KEPT) if (!ranged || key !== 'from' && key !== 'until') params.delete(key);

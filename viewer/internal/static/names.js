@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { CONDITIONS, given, go, link, pageParams, range, remember } from './api.js';
+import { CONDITIONS, go, link, pageParams, range, remember } from './api.js';
 import { bar, button, h, refill, showNote } from './dom.js';
 import { clock, count, duration, value } from './format.js';
 
@@ -19,7 +19,7 @@ export function names() {
   // update shows the names with a text.
   function update(data, wanted) {
     last = [data, wanted];
-    table.href = link('names', given(pageParams()));
+    table.href = link('names', data.ranged ? range() : {});
     const many = new Set(data.groups.map((g) => g.service)).size > 1;
     const most = Math.max(1, ...data.groups.map((g) => g.cpuNs));
     const when = data.ranged ? range() : {};
@@ -72,16 +72,15 @@ export function namesView(reload) {
     reload();
   };
   let typing;
-  const filter = h('input', { type: 'search', placeholder: 'Name, error or attribute  ( / )', 'aria-label': 'Only spans with this in their name, error or attributes', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
+  const filter = h('input', { type: 'search', placeholder: 'Name  ( / )', 'aria-label': 'Only names with this in them', 'data-search': '', spellcheck: 'false', autocomplete: 'off', oninput: () => {
     clearTimeout(typing);
     typing = setTimeout(() => set({ filter: filter.value.trim() }), 250);
   } });
   filter.value = pageParams().get('filter') ?? '';
   const shown = h('span', { class: 'muted', role: 'status' }, 'Summing the spans \u2026');
   const spansOf = h('a', { class: 'button', href: './' }, 'Spans');
-  const conditions = h('div', { class: 'chips conditions', hidden: true });
   const note = h('p', { class: 'note', hidden: true });
-  const sort = (key) => set({ sort: key === 'cpu' ? '' : key, dir: (pageParams().get('sort') || 'cpu') === key ? (data?.order === 'desc' ? 'asc' : 'desc') : '' });
+  const sort = (key) => set({ sort: key === 'cpu' ? '' : key });
   const heads = [['name', 'Name', ''], ...COLUMNS].map(([key, text, meaning]) =>
     h('th', { scope: 'col', class: key === 'name' ? null : 'num', 'data-by': key }, button(text, () => sort(key), { class: 'sort', title: meaning })));
   const body = h('tbody');
@@ -90,27 +89,24 @@ export function namesView(reload) {
   const more = button('', () => set({ limit: Math.min(MOST, data.names.length * 10) }), { hidden: true });
   const card = h('div', { class: 'card scroll', hidden: true }, table, none);
   const element = h('div', null, h('h1', { class: 'sr' }, 'Spans by name'),
-    h('div', { class: 'tools' }, filter, h('span', { class: 'grow' }), shown, spansOf), conditions, note,
+    h('div', { class: 'tools' }, filter, h('span', { class: 'grow' }), shown, spansOf), note,
     card, more);
 
   function render() {
     const { total, omitted } = data;
     const many = Boolean(data.services);
-    const kept = given(pageParams());
     element.classList.toggle('inclusive', Boolean(data.inclusive));
     element.classList.toggle('memory', data.names.some((n) => n.allocatedBytes));
-    for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.order === 'asc' ? 'ascending' : 'descending');
+    for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.sort === 'name' ? 'ascending' : 'descending');
     const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
       ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
-    refill(body, [...data.names.map((n) => nameRow(n, many, kept, data)), ...sums.map((sum) => sumRow(...sum))]);
+    refill(body, [...data.names.map((n) => nameRow(n, many)), ...sums.map((sum) => sumRow(...sum))]);
     shown.textContent = `${count(total.names, 'name')} of ${count(total.spans, 'span')}, ${duration(total.cpuNs)} of CPU time`;
     card.hidden = false;
     none.hidden = data.names.length > 0;
     more.hidden = omitted.names === 0 || data.names.length >= MOST;
     more.textContent = `Show ${count(Math.min(omitted.names, data.names.length * 9), 'more name')}`;
     showNote(note, data.note);
-    spansOf.href = link('', kept);
-    conditionChips(conditions, reload, { error: 'errors', min: 'at least' });
   }
 
   return {
@@ -132,11 +128,10 @@ export function namesView(reload) {
   };
 }
 
-function nameRow(n, many, kept, data) {
-  const spans = (more) => link('', { ...kept, ...(n.name && { name: n.name }), ...(many && { service: n.service }), ...more });
-  // A label that other names share selects their work too, and conditions on spans are not
-  // in its query: link to the list of the spans instead.
-  const graph = n.query && !(n.labelNames > 1) && (!data.selected || Object.keys(kept).every((k) => ['from', 'until', 'name', 'service'].includes(k)));
+function nameRow(n, many) {
+  const spans = (more) => link('', { ...range(), ...(n.name && { name: n.name }), ...(many && { service: n.service }), ...more });
+  // A label that other names share selects their work too: link to the list of the spans instead.
+  const graph = n.query && !(n.labelNames > 1);
   const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
     key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
   const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
@@ -155,9 +150,9 @@ export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, 
 const CHECKED = ['flat', 'error'];
 
 // conditionChips shows the conditions of an address, each with a way to drop it.
-export function conditionChips(element, changed, more = {}) {
+export function conditionChips(element, changed) {
   const params = pageParams();
-  const all = Object.entries({ ...CONDITIONS, ...more }).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
+  const all = Object.entries(CONDITIONS).flatMap(([k, text]) => params.getAll(k).filter(Boolean).map((v) => [k, text, v]));
   const drop = (key, v) => {
     const others = [...pageParams()].filter(([k, other]) => k !== key || other !== v);
     go(`?${new URLSearchParams(others)}`, true);

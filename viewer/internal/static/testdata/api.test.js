@@ -6,14 +6,7 @@ import test from 'node:test';
 import { install } from './dom.js';
 
 install();
-const { dropConditions, given, link } = await import('../api.js');
-
-test('links keep the conditions of a list, each as often as it is given', () => {
-  const kept = given(new URLSearchParams('attribute=a%3D1&attribute=b%3D2&from=17&sort=p95&limit=3&order=cpu&error=true&name='));
-  assert.deepEqual(kept, { attribute: ['a=1', 'b=2'], from: '17', error: 'true' });
-  assert.equal(link('names', kept), './names?attribute=a%3D1&attribute=b%3D2&from=17&error=true');
-  assert.equal(link('', {}), './');
-});
+const { dropConditions } = await import('../api.js');
 
 test('a trace is in a list without other conditions', () => {
   const params = new URLSearchParams('attribute=a&from=17&order=cpu&error=true&min=1s');
