@@ -11,14 +11,15 @@ require (
 	go.opentelemetry.io/otel/sdk v1.38.0
 )
 
-require go.opentelemetry.io/otel/trace v1.38.0
+require (
+	github.com/google/go-cmp v0.7.0
+	go.opentelemetry.io/otel/trace v1.38.0
+)
 
 require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/grafana/pyroscope-go/godeltaprof v0.1.12 // indirect
-	github.com/klauspost/compress v1.18.6 // indirect
 	go.opentelemetry.io/auto/sdk v1.1.0 // indirect
 	go.opentelemetry.io/otel/metric v1.38.0 // indirect
 	golang.org/x/exp v0.0.0-20261014143641-f0251eb4aa3e // indirect
