@@ -145,22 +145,6 @@ func TestForeignContext(t *testing.T) {
 	}
 }
 
-func TestNothingLeaks(t *testing.T) {
-	mapped, open := countMappings(), countFiles()
-	for range 100 {
-		p, err := ebpfbridge.Publish(service("shop"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if countMappings() != mapped || countFiles() != open {
-		t.Errorf("%d mappings and %d files, want %d and %d", countMappings(), countFiles(), mapped, open)
-	}
-}
-
 // TestMapping checks the kernel's flags of the memory.
 func TestMapping(t *testing.T) {
 	publish(t, service("shop"))
