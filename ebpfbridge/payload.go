@@ -78,25 +78,14 @@ func anyValue(v attribute.Value) []byte {
 	case attribute.FLOAT64:
 		b := protowire.AppendTag(nil, doubleField, protowire.Fixed64Type)
 		return protowire.AppendFixed64(b, math.Float64bits(v.AsFloat64()))
-	case attribute.BOOLSLICE:
-		return array(v.AsBoolSlice(), attribute.BoolValue)
-	case attribute.INT64SLICE:
-		return array(v.AsInt64Slice(), attribute.Int64Value)
-	case attribute.FLOAT64SLICE:
-		return array(v.AsFloat64Slice(), attribute.Float64Value)
-	case attribute.STRINGSLICE:
-		return array(v.AsStringSlice(), attribute.StringValue)
+	case attribute.STRINGSLICE: // message ArrayValue { repeated AnyValue values = 1; }
+		var values []byte
+		for _, text := range v.AsStringSlice() {
+			values = appendBytes(values, 1, appendText(nil, stringField, text))
+		}
+		return appendBytes(nil, arrayField, values)
 	case attribute.EMPTY:
 		return nil
 	}
-	return appendText(nil, stringField, v.String()) // bytes, lists and maps are rare in resources
-}
-
-// array encodes message ArrayValue { repeated AnyValue values = 1; }.
-func array[E any](elems []E, value func(E) attribute.Value) []byte {
-	var values []byte
-	for _, e := range elems {
-		values = appendBytes(values, 1, anyValue(value(e)))
-	}
-	return appendBytes(nil, arrayField, values)
+	return appendText(nil, stringField, v.String()) // other lists, bytes and maps are rare in resources
 }

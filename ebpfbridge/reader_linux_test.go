@@ -146,11 +146,3 @@ func countMappings() int {
 	}
 	return strings.Count(string(maps), "OTEL_CTX")
 }
-
-func countFiles() int {
-	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		panic(err)
-	}
-	return len(files)
-}

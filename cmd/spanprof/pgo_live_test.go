@@ -5,57 +5,7 @@
 
 package main
 
-import (
-	"crypto/sha256"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	httppprof "net/http/pprof"
-	"strings"
-	"sync"
-	"testing"
-	"time"
-
-	"github.com/spanprof/spanprof/internal/livetest"
-)
-
-// Processes are measured at the same time. One is enough.
-func TestPGOAddress(t *testing.T) {
-	t.Chdir(t.TempDir())
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/profile", httppprof.Profile)
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	broken := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(broken.Close)
-	stop := make(chan struct{})
-	var burning sync.WaitGroup
-	burning.Go(func() {
-		for x := []byte("x"); ; {
-			select {
-			case <-stop:
-				return
-			default:
-				sum := sha256.Sum256(x)
-				x = sum[:]
-			}
-		}
-	})
-	t.Cleanup(func() {
-		close(stop)
-		burning.Wait()
-	})
-	live, gone := server.URL+"/debug/pprof/", broken.URL+"/debug/pprof/"
-	outcome{exitFailed, "", gone}.check(t, "pgo", gone)
-	livetest.Doubling(t, time.Second, func(d time.Duration) string { // a busy machine has few samples a second
-		outcome{exitDone, "default.pgo: ", "left out: " + gone}.check(t, "pgo", gone, fmt.Sprint(live, "?seconds=", int(d.Seconds())))
-		p := readPGO(t, "default.pgo")
-		if !strings.Contains(p.String(), "TestPGOAddress") {
-			return fmt.Sprintf("got 0 of %d samples with the load, want 1", len(p.Sample))
-		}
-		return ""
-	})
-}
+import "testing"
 
 func TestPGOCheck(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -176,8 +176,6 @@ func TestPGOUsage(t *testing.T) {
 	}{
 		{"name a SOURCE", nil},
 		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
-		{"-leaf must be at least 2", []string{"-leaf", "-5", "x"}},
-		{"-o stands after an argument", []string{"x", "-o"}},
 		{`"" is no file`, []string{"-o", "", "x"}},
 		{"/absent: no such file", []string{"-o", "/absent/default.pgo", "x"}},
 		{`"." is no file`, []string{"-o", ".", "x"}},

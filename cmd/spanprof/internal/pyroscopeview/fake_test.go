@@ -202,12 +202,3 @@ func TestSpanList(t *testing.T) {
 		t.Errorf("%v, asked %q", err, f.asked)
 	}
 }
-
-// The end of a view ends its calls.
-func TestClose(t *testing.T) {
-	v := viewOf(t, &fake{})
-	v.Close()
-	if v.ctx.Err() == nil {
-		t.Error("the context is not cancelled")
-	}
-}

@@ -16,8 +16,8 @@ import (
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// maxAnswer bounds an answer, as it is sent. Tests make it less.
-var maxAnswer int64 = 64 << 20
+// maxAnswer bounds an answer, as it is sent.
+const maxAnswer = 64 << 20
 
 // answerTime is how long an answer may take beyond what is measured for it.
 const answerTime = 30 * time.Second

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,9 +21,6 @@ import (
 
 // maxFile bounds a file with a profile.
 const maxFile = 128 << 20
-
-// hostAndPort is what an address without its scheme begins with.
-var hostAndPort = regexp.MustCompile(`^[\w.-]+:\d+(/|$)`)
 
 // local is a file, a directory or a glob.
 type local string
@@ -83,10 +79,8 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 			return nil, fmt.Errorf("%s: %w", s, globErr)
 		case len(matches) == 0 && strings.ContainsAny(string(s), "*?["):
 			return nil, fmt.Errorf("%s: no file has such a name", s)
-		case len(matches) == 0 && hostAndPort.MatchString(string(s)):
-			return nil, fmt.Errorf("%s: no such file; an address begins with http:// or https://", s)
 		case len(matches) == 0:
-			return nil, err
+			return nil, fmt.Errorf("%w; an address begins with http:// or https://", err)
 		}
 		roots = matches
 	}

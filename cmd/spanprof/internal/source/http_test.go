@@ -4,12 +4,10 @@
 package source_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -119,7 +117,6 @@ func TestCredentials(t *testing.T) {
 
 // What no server of profiles answers is an error that names the address.
 func TestBadAnswers(t *testing.T) {
-	source.SetMaxAnswer(t, 1<<20) // 64 MiB take a busy machine longer than an answer may
 	goroutine := func() []byte {
 		recorder := httptest.NewRecorder()
 		pprof.Handler("goroutine").ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -133,20 +130,11 @@ func TestBadAnswers(t *testing.T) {
 		"login": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<html><head><title>Log in</title>"))
 		}, "but text (a page to log in?): Log in"},
-		"text":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("heap profile: 0: 0\nmore")) }, "heap profile: 0: 0"},
-		"binary":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte{0xff, 0}, 100)) }, "not a profile in the pprof format"},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goroutine[:len(goroutine)/2]) }, "cut off"},
 		"other":     {pprof.Handler("heap").ServeHTTP, "is a heap profile, want goroutine"},
 		"503": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no\x1b[31m pod\nat all", http.StatusServiceUnavailable)
 		}, "503 Service Unavailable: no [31m pod"},
-		"endless": {func(w http.ResponseWriter, r *http.Request) {
-			for chunk := make([]byte, 1<<20); ; {
-				if _, err := w.Write(chunk); err != nil {
-					return
-				}
-			}
-		}, "more than 1 MiB"},
 		"broken": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte("x"))
@@ -162,14 +150,7 @@ func TestBadAnswers(t *testing.T) {
 		})
 	}
 	t.Run("nobody", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := "http://" + l.Addr().String() + "/debug/pprof/goroutine"
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		const address = "http://127.0.0.1:1/debug/pprof/goroutine"
 		if _, err := read(t, address); err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%v", err)
 		}
