@@ -18,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -94,8 +93,8 @@ func work(d time.Duration) {
 	}
 }
 
-// mistakes are those that users make, one for each fact that this package collects. The rules
-// over these facts, and over the status of the profiler and the store, are of package selfcheck.
+// mistakes are those that users make, one for each fact that needs a process. TestFactsOfProvider
+// and TestFactsOfCounts have the others. The rules over these facts, and over the status of the profiler and the store, are of package selfcheck.
 var mistakes = []mistake{
 	{
 		what: "the SDK's provider is not wrapped", id: "provider-not-wrapped", wrong: true,
@@ -108,59 +107,12 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "the wrapper is made, and the SDK's provider is the global one", id: "provider-not-global", wrong: true,
-		logged: "The global tracer provider is the SDK's own",
-		run: func(p *program) {
-			inner := sdk()
-			p.start(spanprof.NewTracerProvider(inner))
-			otel.SetTracerProvider(inner)
-			p.serve(otel.Tracer("shop"), 200)
-		},
-	},
-	{
-		what: "the wrapper is made, and Start gets the SDK's provider too", id: "provider-not-global", wrong: true,
-		logged: "The global tracer provider is the SDK's own",
-		run: func(p *program) {
-			inner := sdk()
-			tp := spanprof.NewTracerProvider(inner)
-			p.start(inner)
-			otel.SetTracerProvider(inner)
-			p.serve(otel.Tracer("shop"), 200)
-			end := p.end
-			p.end = func(ctx context.Context) error { return errors.Join(end(ctx), tp.Shutdown(ctx)) }
-		},
-	},
-	{
 		what: "Start gets no provider", id: "provider-missing", wrong: true,
 		logged: "are labelled and 0 are recorded",
 		run: func(p *program) {
 			wrapped()
 			p.start(nil)
 			p.serve(otel.Tracer("shop"), 20_000)
-		},
-	},
-	{
-		what: "Start gets another provider than the program uses", id: "provider-not-set",
-		run: func(p *program) {
-			p.start(spanprof.NewTracerProvider(sdk()))
-			otel.SetTracerProvider(sdk())
-			p.serve(otel.Tracer("shop"), 200)
-		},
-	},
-	{
-		what: "Start gets another wrapper than the program uses", id: "provider-missing", wrong: true,
-		logged: "inprocess.Start got no tracer provider, or another one",
-		run: func(p *program) {
-			p.start(spanprof.NewTracerProvider(sdk()))
-			wrapped()
-			p.serve(otel.Tracer("shop"), 2000)
-		},
-	},
-	{
-		what: "no provider is the global one", id: "provider-not-set",
-		run: func(p *program) {
-			p.start(spanprof.NewTracerProvider(sdk()))
-			p.serve(otel.Tracer("shop"), 200)
 		},
 	},
 	{
@@ -174,16 +126,6 @@ var mistakes = []mistake{
 			p.start(tp)
 			p.serve(early, 200)
 			p.serve(otel.Tracer("late"), 50)
-		},
-	},
-	{
-		what: "the wrapped provider is a no-op", id: "provider-no-op",
-		logged: "takes no span processors", // by the wrapper
-		run: func(p *program) {
-			tp := spanprof.NewTracerProvider(noop.NewTracerProvider())
-			otel.SetTracerProvider(tp)
-			p.start(tp)
-			p.serve(otel.Tracer("shop"), 200)
 		},
 	},
 	{

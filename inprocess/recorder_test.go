@@ -4,12 +4,45 @@
 package inprocess
 
 import (
+	"runtime"
 	"testing"
 
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store"
 )
+
+// A provider is compared with the global one, directly and through wrappers.
+func TestFactsOfProvider(t *testing.T) {
+	sdk, other := sdktrace.NewTracerProvider(), sdktrace.NewTracerProvider()
+	wrapper, another, noOp := spanprof.NewTracerProvider(sdk), spanprof.NewTracerProvider(other), spanprof.NewTracerProvider(noop.NewTracerProvider())
+	for name, test := range map[string]struct {
+		given              TracerProvider
+		global             trace.TracerProvider
+		inner, apart, noOp bool
+	}{
+		"as documented":                        {given: wrapper, global: wrapper},
+		"the SDK's is given":                   {given: sdk, global: wrapper},
+		"the SDK's is global":                  {given: wrapper, global: sdk, inner: true},
+		"the SDK's is both, and has a wrapper": {given: sdk, global: sdk, inner: true},
+		"another one of the SDK is global":     {given: wrapper, global: other, apart: true},
+		"another wrapper is global":            {given: wrapper, global: another, apart: true},
+		"none is global":                       {given: wrapper, global: otel.GetTracerProvider(), apart: true},
+		"a no-op":                              {given: noOp, global: noOp, noOp: true},
+	} {
+		var f selfcheck.Facts
+		if provider(&f, test.given, test.global); f.Inner != test.inner || f.Apart != test.apart || f.NoOp != test.noOp {
+			t.Errorf("%s: inner %t, apart %t, no-op %t; want %t, %t, %t", name, f.Inner, f.Apart, f.NoOp, test.inner, test.apart, test.noOp)
+		}
+	}
+	runtime.KeepAlive([]any{wrapper, another, noOp})
+}
 
 // The counters of package spanlabels are facts, each under its name.
 func TestFactsOfCounts(t *testing.T) {

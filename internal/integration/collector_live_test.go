@@ -171,14 +171,8 @@ func build(ctx context.Context, t *testing.T, dir, pkg string, flags ...string) 
 	return binary
 }
 
-// stop ends the Collector and returns what it has written.
+// stop ends the Collector and returns the lines that it has written.
 func (c *collectorProcess) stop(t *testing.T) []record {
-	t.Helper()
-	return written[record](t, c)
-}
-
-// written ends the Collector and returns the lines that it has written.
-func written[line any](t *testing.T, c *collectorProcess) []line {
 	t.Helper()
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -191,9 +185,9 @@ func written[line any](t *testing.T, c *collectorProcess) []line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []line
+	var records []record
 	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
-		var r line
+		var r record
 		if err := d.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +248,10 @@ type ids struct {
 	TraceID, SpanID string
 }
 
-type fileSample struct{ LinkIndex int }
+type fileSample struct {
+	LinkIndex          int
+	TimestampsUnixNano []string
+}
 
 // fileAttribute is one as the Collector writes it: our inline texts have moved
 // to the string table.
