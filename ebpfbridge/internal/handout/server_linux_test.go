@@ -83,7 +83,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// What waits for programs that do not read makes room for each new program.
+// When a program connects, the oldest messages of others are dropped.
 func TestAllWaitingIsBounded(t *testing.T) {
 	s := Server{subscribers: map[int64]*subscriber{}}
 	waiting := func() (bytes int) {
