@@ -16,8 +16,8 @@
 //
 // The context also declares that span ids are in pprof labels: attribute
 // threadlocal.schema_version has the value go_pprof_labels_v1. It needs no
-// privileges and costs one mapping of 68 KiB, with few pages in use. The agent
-// reads it without any call into this process.
+// privileges and costs one mapping of a few KiB. The agent reads it without any
+// call into this process.
 //
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
 // bytes and values to 47. Status.LabelsLost of package receiver counts samples that

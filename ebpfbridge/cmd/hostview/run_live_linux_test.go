@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,8 +23,6 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // message has processes with a record each, of two samples in the kernel with the labels of a
@@ -60,38 +59,42 @@ func message(processes int) *collectorpb.ExportProfilesServiceRequest {
 	return m
 }
 
-// get returns what the page answers.
-func get(t *testing.T, address, query string) string {
+// get returns what a page answers.
+func get(t *testing.T, url string) string {
 	t.Helper()
-	for bound := livetest.Context(t, livetest.Most); ; {
-		answer, err := http.Get("http://" + address + "/" + query)
-		if err != nil { // it does not listen yet
-			if bound.Err() != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		b, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		return string(b)
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // TestRun sends the samples of four processes.
 func TestRun(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	c, err := parse([]string{"-listen", filepath.Join(privateDirectory(t), "s"), "-page", freeAddress(t)}, io.Discard)
+	c, err := parse([]string{"-listen", filepath.Join(privateDirectory(t), "s"), "-page", "127.0.0.1:0"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, c, io.Discard) }()
-	if text := get(t, c.page, "?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
+	out, to := io.Pipe()
+	go func() {
+		err := run(ctx, c, to)
+		_ = to.CloseWithError(err)
+		done <- err
+	}()
+	first, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.TrimSpace(first[strings.Index(first, "http://"):])
+	if text := get(t, page+"?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
 		t.Errorf("before the first message:\n%s", text)
 	}
 	conn, err := grpc.NewClient("unix://"+c.listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -102,7 +105,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := http.Post("http://"+c.page+"/flush", "", nil); err != nil || answer.StatusCode != http.StatusNoContent {
+	if answer, err := http.Post(page+"flush", "", nil); err != nil || answer.StatusCode != http.StatusNoContent {
 		t.Fatal(answer, err)
 	}
 	var list struct {
@@ -113,7 +116,7 @@ func TestRun(t *testing.T) {
 		}
 		Process []struct{ Query string }
 	}
-	if err := json.Unmarshal([]byte(get(t, c.page, "spans/?format=json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(get(t, page+"spans/?format=json")), &list); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.host{}} {program1.host{}}]}" {
@@ -130,7 +133,7 @@ func TestRun(t *testing.T) {
 		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
 		{"spans/?format=text&query=.host{profile_id=%220000000000000001%22}", "nothing here has the id"},
 	} {
-		if text := get(t, c.page, tt.query); !strings.Contains(text, tt.want) {
+		if text := get(t, page+tt.query); !strings.Contains(text, tt.want) {
 			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)
 		}
 	}

@@ -108,6 +108,7 @@ func (w *windows) Export(ctx context.Context, p *exporter.Profile) error {
 	if s == nil {
 		s = &window{Window: exporter.Window{Kind: storedKind(p.Kind()), Start: p.Start(), Resource: p.Resource()}, end: end}
 		w.services[key] = s
+		w.bytes += 8 * int64(len(p.Resource().String())) // a number of one digit takes 8 bytes
 	}
 	if p.Start().Before(s.Start) {
 		s.Start = p.Start()

@@ -4,11 +4,13 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
@@ -16,12 +18,20 @@ import (
 	"github.com/spanprof/spanprof/internal/exportertest"
 )
 
-// Windows are bounded in bytes, not in samples alone: names may have any length.
+// Windows are bounded in bytes, not in samples alone: names and attributes may have any
+// length.
 func TestWindowsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", maxOpen/5*2)
+	bounded(t, long, "")
+	bounded(t, "f", long[:len(long)/8])
+}
+
+func bounded(t *testing.T, name, value string) {
+	t.Helper()
 	closed := new(exportertest.Recorder)
 	w := newWindows(closed)
-	for range 3 {
-		f := &profile.Function{ID: 1, Name: strings.Repeat("x", maxOpen/5*2)}
+	for i := range 3 {
+		f := &profile.Function{ID: 1, Name: name}
 		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
 		p := &profile.Profile{
 			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -32,7 +42,8 @@ func TestWindowsAreBounded(t *testing.T) {
 		if n := len(closed.Profiles()); n > 0 {
 			t.Fatalf("%d profiles before maxOpen", n)
 		}
-		if err := w.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Resource: resource.Empty()}, p)); err != nil {
+		of := resource.NewSchemaless(attribute.String("service.name", strconv.Itoa(i)), attribute.String("a", value))
+		if err := w.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Resource: of}, p)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import "context"
 const (
 	maxMessages   = 64
 	maxWaiting    = 8 << 20 // bytes
-	maxAllWaiting = 128 << 20
+	maxAllWaiting = 64 << 20
 )
 
 // message is a subscriber's part of an agent's message.
@@ -19,6 +19,9 @@ type message struct {
 	samples int
 }
 
+// share is how many bytes may wait for a subscriber. The caller holds the lock.
+func (s *Server) share() int { return min(maxWaiting, maxAllWaiting/len(s.subscribers)) }
+
 // push adds a message to those that wait for a subscriber. The oldest are dropped for it.
 func (s *Server) push(sub *subscriber, m message) {
 	s.mu.Lock()
@@ -26,7 +29,7 @@ func (s *Server) push(sub *subscriber, m message) {
 	if sub.gone {
 		return
 	}
-	for most := min(maxWaiting, maxAllWaiting/len(s.subscribers)); sub.waiting+len(m.body) > most || len(sub.queue) == maxMessages; {
+	for sub.waiting+len(m.body) > s.share() || len(sub.queue) == maxMessages {
 		if !s.loseOldest(sub) {
 			s.lose(sub, m) // it is too large itself, or beside what is being written
 			return

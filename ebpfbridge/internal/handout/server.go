@@ -151,7 +151,8 @@ func (s *Server) add(conn net.Conn) *subscriber {
 	return sub
 }
 
-// admit adds a subscriber, unless there are too many. The caller holds the lock.
+// admit adds a subscriber, unless there are too many. Others then have a smaller share. The
+// caller holds the lock.
 func (s *Server) admit(sub *subscriber) error {
 	if before := s.subscribers[sub.pid]; before != nil {
 		s.drop(before)
@@ -169,6 +170,10 @@ func (s *Server) admit(sub *subscriber) error {
 		return fmt.Errorf("%d processes of this control group are connected already, which is the maximum", group)
 	}
 	s.subscribers[sub.pid] = sub
+	for _, other := range s.subscribers {
+		for other.waiting > s.share() && s.loseOldest(other) {
+		}
+	}
 	return nil
 }
 

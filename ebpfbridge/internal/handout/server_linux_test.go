@@ -82,3 +82,30 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Errorf("%d messages wait, want %d", len(sub.queue), maxMessages)
 	}
 }
+
+// When a program connects, the oldest messages of others are dropped.
+func TestAllWaitingIsBounded(t *testing.T) {
+	s := Server{subscribers: map[int64]*subscriber{}}
+	waiting := func() (bytes int) {
+		for _, sub := range s.subscribers {
+			bytes += sub.waiting
+		}
+		return bytes
+	}
+	body := make([]byte, maxWaiting/maxMessages)
+	for i := range int64(maxSubscribers) {
+		sub := fake(i, strings.Repeat("x", int(i%8)))
+		if err := s.admit(sub); err != nil {
+			t.Fatal(err)
+		}
+		for range maxMessages {
+			s.push(sub, message{body: body})
+		}
+		if n := waiting(); n > maxAllWaiting {
+			t.Fatalf("%d bytes wait for %d programs, want at most %d", n, i+1, maxAllWaiting)
+		}
+	}
+	if n := waiting(); n != maxAllWaiting {
+		t.Errorf("%d bytes wait, want the newest %d", n, maxAllWaiting)
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 	"github.com/ianlancetaylor/demangle"
@@ -87,8 +86,9 @@ func (s *Symbolizer) Name(pid int64, m *profile.Mapping, address uint64) (string
 		return "", false
 	}
 	f := processFile{file{path.Base(m.File), m.BuildID}, pid}
-	if strings.Contains(f.base, "vdso") {
-		return "[vdso]", true // the kernel's code for clocks is no file
+	switch f.base {
+	case "linux-vdso.1.so", "[vdso]", "vdso": // the kernel's code for clocks is no file
+		return "[vdso]", true
 	}
 	key, ok := s.found[f]
 	if !ok {

@@ -58,6 +58,7 @@ func TestName(t *testing.T) {
 		{0, "program", "abcd", 10, ""},
 		{-1, "program", "abcd", 10, ""},
 		{own, "linux-vdso.1.so", "", 10, "[vdso]"},
+		{own, "libvdso.so", "", 10, ""},
 	} {
 		if name, ok := s.Name(tt.pid, &profile.Mapping{File: tt.file, BuildID: tt.buildID}, tt.address); name != tt.want || ok != (name != "") {
 			t.Errorf("process %d, %s with build id %q: %#x is %q, want %q", tt.pid, tt.file, tt.buildID, tt.address, name, tt.want)
