@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,7 +34,7 @@ $ spanprof pgo -check ./cmd/shop
 }
 
 func runPGO(ctx context.Context, c *call) error {
-	out := c.String("o", "default.pgo", "the `file` to write; it is replaced")
+	out := c.String("o", "default.pgo", "the `file` to write; a profile there is replaced")
 	check := c.Bool("check", false, "list the hot functions of PROFILE that PACKAGE has lost. PACKAGE is built as by go build, or is an executable. PROFILE is default.pgo beside PACKAGE by default")
 	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file; 0 keeps all")
 	span := c.String("span", "", "use only samples of spans with this `name`; a pyroscope SOURCE has span_name in its query instead")
@@ -117,11 +118,26 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// canWrite returns an error if a path cannot be a file.
+// canWrite returns an error if a path cannot be a file, or is one that is not a profile.
 func canWrite(path string) error {
-	if info, err := os.Stat(path); path == "" || err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case path == "" || err == nil && info.IsDir():
 		return fmt.Errorf("%q is no file: name one, such as %s", path, filepath.Join(path, "default.pgo"))
+	case err != nil:
+		_, err = os.Stat(filepath.Dir(path))
+		return err
+	case !info.Mode().IsRegular() || info.Size() == 0:
+		return nil
 	}
-	_, err := os.Stat(filepath.Dir(path))
-	return err
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	magic := make([]byte, 2)
+	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != "\x1f\x8b" {
+		return fmt.Errorf("%s exists and is no profile in gzip: name another file, or remove it", path)
+	}
+	return nil
 }

@@ -179,6 +179,7 @@ func TestPGOUsage(t *testing.T) {
 		{`"" is no file`, []string{"-o", "", "x"}},
 		{"/absent: no such file", []string{"-o", "/absent/default.pgo", "x"}},
 		{`"." is no file`, []string{"-o", ".", "x"}},
+		{"main.go exists and is no profile", []string{"-o", "main.go", "x"}},
 		{"-check writes no file", []string{"-check", "-o", "y", "x"}},
 		{"-check PACKAGE", []string{"-check"}},
 	} {

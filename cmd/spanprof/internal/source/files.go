@@ -98,7 +98,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		}
 		for _, e := range entries {
 			switch path := filepath.Join(dirs[0], e.Name()); {
-			case e.IsDir():
+			case e.IsDir() && !strings.HasPrefix(e.Name(), ".."): // a ConfigMap's own: links beside it lead there
 				dirs = append(dirs, path)
 			case !e.IsDir() && isProfile(path):
 				paths = append(paths, path)

@@ -47,6 +47,20 @@ func TestOddFilesInADirectory(t *testing.T) {
 	}
 }
 
+// The files of a ConfigMap are links into a directory beside them, and count once.
+func TestConfigMap(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "..2026_11_26", "a.pprof"), made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}.bytes(t))
+	for link, to := range map[string]string{"..data": "..2026_11_26", "a.pprof": "..data/a.pprof"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := read(t, dir); err != nil || len(found) != 1 || found[0].Name != filepath.Join(dir, "a.pprof") {
+		t.Errorf("%d profiles, %v, want 1", len(found), err)
+	}
+}
+
 // A file that the user names may be a pipe: that is how a shell gives the output of a
 // command.
 func TestNamedPipe(t *testing.T) {

@@ -5,8 +5,10 @@ package source_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 )
 
@@ -221,6 +224,33 @@ func TestPyroscope(t *testing.T) {
 	}
 	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("another server: %v", err)
+	}
+}
+
+// Profiles are used while a server is read, so that few are in memory. An end of ctx ends both.
+func TestReadAllInParts(t *testing.T) {
+	q := &fakeQuerier{t: t}
+	for i := range 20 {
+		q.labels = append(q.labels, map[string]string{"__profile_type__": typeCPU, "service_name": "shop", "pod": fmt.Sprint(i)})
+	}
+	address := "pyroscope+" + serve(t, q).URL + "/prefix?query={}&from=now-1h&until=now-30m"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	used := 0
+	err := source.ReadAll(ctx, []string{address}, nil, func(err error) { t.Error(err) }, func(source.Source, *source.Profile) error {
+		used++
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if ahead := len(q.requests) - used; ahead > len(source.TargetKinds)+1 {
+			t.Errorf("at profile %d, %d more are read", used, ahead)
+		}
+		if used == 8 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || used != 8 {
+		t.Errorf("%d profiles, %v", used, err)
 	}
 }
 

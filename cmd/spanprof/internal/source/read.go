@@ -43,19 +43,22 @@ func ReadAll(ctx context.Context, args []string, kinds []exporter.Kind, skip fun
 			report(err)
 		}
 	}
-	measured := make([]chan []*Profile, len(args))
+	measured := make([]chan *Profile, len(args))
 	for i, src := range sources {
 		if !strings.Contains(args[i], "://") {
 			continue
 		}
-		measured[i] = make(chan []*Profile, 1)
+		// All profiles of a process have room; reading more pauses.
+		measured[i] = make(chan *Profile, len(TargetKinds))
 		measuring.Go(func() {
-			var all []*Profile
+			defer close(measured[i])
 			one(src, func(p *Profile) error {
-				all = append(all, p)
-				return nil
+				select {
+				case measured[i] <- p:
+				case <-ctx.Done():
+				}
+				return ctx.Err()
 			})
-			measured[i] <- all
 		})
 	}
 	seen := map[string]bool{}
@@ -74,7 +77,7 @@ func ReadAll(ctx context.Context, args []string, kinds []exporter.Kind, skip fun
 			one(src, use)
 			continue
 		}
-		for _, p := range <-measured[i] {
+		for p := range measured[i] {
 			if err := use(p); err != nil {
 				return err
 			}
