@@ -67,7 +67,7 @@ func TestTailCountsChildren(t *testing.T) {
 	}
 }
 
-// A name whose spans are equally slow has its parts too.
+// A name has its parts too if all its spans are equally slow.
 func TestAboutParts(t *testing.T) {
 	s := newStore(t)
 	newRequests(t, s, "shop", "GET /", 9)
