@@ -25,7 +25,7 @@ import (
 //	}
 //
 // The work counts for the span until f returns, even if the span has ended. Its allocations
-// and its waits for locks count too, as in [Handler].
+// and its locks count too, as in [Handler].
 // The goroutine's user labels stay beside the labels of ctx, and its span labels if ctx has
 // none. A context without labels, such as an unsampled span's, changes nothing. A span
 // that f leaves open keeps its labels.
@@ -47,8 +47,9 @@ func Do(ctx context.Context, f func(context.Context)) {
 	spanlabels.Do(ctx, func(ctx context.Context) { marker.Do(ctx, name, f) })
 }
 
-// Handler returns a handler that calls h. The allocations of h and its waits for locks count
-// for the request's span: heap, mutex and block profiles have the label span_name. The runtime
+// Handler returns a handler that calls h. The allocations of h, its waits for locks, and the
+// waits of others for its locks count for the request's span: heap, block and mutex profiles
+// have the label span_name. The runtime
 // puts no labels on these profiles. So h runs under two functions that stand for the name, and
 // the profiler makes the label of them. Do is the same for other work.
 //

@@ -82,7 +82,8 @@ func WithResourceFunc(f func() *resource.Resource) Option {
 	})
 }
 
-// WithKinds sets what is measured. The default is CPU and heap. The kinds mutex and block
+// WithKinds sets what is measured, in place of the default. The default is CPU and heap, and of
+// package inprocess wall too. The kinds mutex and block
 // are empty unless the program calls runtime.SetMutexProfileFraction and
 // runtime.SetBlockProfileRate. New refuses unknown kinds, and an empty list.
 func WithKinds(kinds ...exporter.Kind) Option {

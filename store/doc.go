@@ -34,8 +34,8 @@
 // too. It keeps the type and the message of the first exception event too.
 // [WithSpanAttributes] adds keys, [WithoutSpanAttributes] leaves all out. A value has 1024
 // bytes at most, all of one span 2048. REDACTED replaces credentials in them and in the
-// description of a status, and ? the literals of database statements and of GraphQL. The
-// README lists what is hidden.
+// description of a status, and ? the literals of database statements and of GraphQL. The file
+// docs/privacy.md lists what is hidden.
 //
 // # What is kept
 //

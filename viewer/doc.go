@@ -58,7 +58,6 @@
 // seconds.
 //
 // A span with less CPU time than passes between two samples, 10 ms by default, mostly has
-// none. The 20 ms between two windows, 200 ms on macOS, do not count as a gap. Shares of few
-// samples are rough: n samples are precise to about 1/√n. Each wall time has a standard error.
-// It assumes that spans begin independently of each other.
+// none. Shares of few samples are rough: n samples are precise to about 1/√n. Each wall time has
+// a standard error. It assumes that spans begin independently of each other.
 package viewer

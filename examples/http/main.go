@@ -49,7 +49,7 @@ func run(ctx context.Context, listen string) error {
 	}
 	defer p.Shutdown(context.Background()) //nolint:errcheck // the program ends
 	mux.Handle("/debug/spanprof/", p.Handler())
-	mux.Handle("GET /report", otelhttp.NewHandler(spanprof.Handler(report), "GET /report"))
+	mux.Handle("GET /report", otelhttp.NewHandler(spanprof.Handler(http.HandlerFunc(report)), "GET /report"))
 
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -62,7 +62,7 @@ func run(ctx context.Context, listen string) error {
 	return server.Shutdown(context.Background())
 }
 
-var report http.HandlerFunc = func(w http.ResponseWriter, _ *http.Request) {
+func report(w http.ResponseWriter, _ *http.Request) {
 	sum := sha256.Sum256(make([]byte, 64<<20))
 	fmt.Fprintf(w, "%x\n", sum)
 }
