@@ -47,9 +47,9 @@ func Do(ctx context.Context, f func(context.Context)) {
 	spanlabels.Do(ctx, func(ctx context.Context) { marker.Do(ctx, name, f) })
 }
 
-// Handler returns a handler that calls h. The allocations of h, its waits for locks, and the
-// waits of others for its locks count for the request's span: heap, block and mutex profiles
-// have the label span_name. The runtime
+// Handler returns a handler that calls h. The allocations of h and its waits for locks count
+// for the request's span. The waits of others for its locks count too. Heap, block and mutex
+// profiles have the label span_name. The runtime
 // puts no labels on these profiles. So h runs under two functions that stand for the name, and
 // the profiler makes the label of them. Do is the same for other work.
 //

@@ -48,7 +48,7 @@ type Part struct {
 }
 
 const (
-	aboutParts = 4
+	aboutParts     = 4
 	aboutSpans     = 5
 	aboutFunctions = 8
 	// sampledSpans bounds the spans that the sides of a comparison are chosen of.
