@@ -91,7 +91,7 @@ func TestSpans(t *testing.T) {
 	dir := t.TempDir()
 	sources := []string{
 		write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)),
-		write(t, filepath.Join(dir, "b.pprof"), newProfile("main.work", second, start.Add(10*time.Second), 3e9)),
+		write(t, filepath.Join(dir, "b.pprof"), newProfile("main.work", second, start.Add(10*time.Second), 5e9)),
 		write(t, filepath.Join(dir, "c.pprof"), newProfile("main.work", first, start.Add(20*time.Second), 2e9)),
 	}
 	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(err error) { t.Error(err) })
@@ -102,7 +102,7 @@ func TestSpans(t *testing.T) {
 		t.Errorf("path %q: %v", path, err)
 	}
 	list := get(t, p, "/?format=text&order=cpu")
-	if i, j := strings.Index(list, first), strings.Index(list, second); i < 0 || j < i || !strings.Contains(list, "4.00 s") || !strings.Contains(list, "GET /search") {
+	if i, j := strings.Index(list, second), strings.Index(list, first); i < 0 || j < i || !strings.Contains(list, "4.00 s") || !strings.Contains(list, "GET /search") {
 		t.Errorf("spans by CPU time:\n%s", list)
 	}
 	if list = get(t, p, "/?format=text&limit=1"); !strings.Contains(list, first) || strings.Contains(list, second) {

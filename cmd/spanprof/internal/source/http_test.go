@@ -202,3 +202,12 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
+
+// record takes all of a process.
+func TestNewTarget(t *testing.T) {
+	for address, want := range map[string]bool{"http://h": true, "http://h/x/debug/pprof": true, "http://h/debug/pprof/heap": false, "http://h/debug/pprof/?seconds=1": false, "h:80": false} {
+		if target, err := source.NewTarget(address); (err == nil) != want || want && !strings.HasSuffix(target.Name(), "/debug/pprof/") {
+			t.Errorf("%s: %v, %v", address, target, err)
+		}
+	}
+}

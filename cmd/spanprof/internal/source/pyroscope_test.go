@@ -191,7 +191,7 @@ func TestPyroscope(t *testing.T) {
 		{typeCPU, nil, []string{
 			typeCPU + ` {service_name="shop",service_name="shop",pod="a"}`, typeCPU + ` {service_name="shop",service_name="shop",pod="b"}`,
 		}},
-		{typeBlock, []exporter.Kind{exporter.KindBlock}, []string{
+		{"", []exporter.Kind{exporter.KindBlock}, []string{
 			typeBlock + ` {service_name="shop",service_name="shop",pod="a"}`, typeBlock + ` {service_name="shop",service_name="shop",pod="b"}`,
 		}},
 	} {
