@@ -37,7 +37,7 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 				p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWindow(endless))
 				ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("").Start(t.Context(), "first")
 				stop := make(chan struct{})
-				test.start(ctx, func() { waitFor(stop) })
+				test.start(ctx, func() { outlive(stop) })
 				// counted reports whether a window has samples of the goroutine for the span.
 				counted := func() bool {
 					time.Sleep(10 * time.Second)
@@ -50,7 +50,7 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 					for _, s := range window.Sample {
 						of := slices.Equal(s.Label["span_id"], []string{span.SpanContext().SpanID().String()})
 						for _, l := range s.Location {
-							if of && strings.HasSuffix(l.Line[0].Function.Name, ".waitFor") {
+							if of && strings.HasSuffix(l.Line[0].Function.Name, ".outlive") {
 								return true
 							}
 						}
@@ -68,3 +68,6 @@ func TestWallOfASpanEndsWithIt(t *testing.T) {
 		})
 	}
 }
+
+//go:noinline
+func outlive(stop <-chan struct{}) { <-stop }
