@@ -83,13 +83,14 @@ func (c *Comparison) Text() string {
 		writeNote(&b, c.Status.Message)
 	}
 	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total")
+	room := max(4, min(textDiffRows, textRows-2-strings.Count(b.String(), "\n")))
 	more, less := 0, 0
 	for _, d := range c.Diff {
 		// Functions that take more come before those that take less.
 		switch {
-		case d.Delta > 0 && more < textDiffRows/2:
+		case d.Delta > 0 && more < room/2:
 			more++
-		case d.Delta < 0 && less < textDiffRows/2:
+		case d.Delta < 0 && less < room/2:
 			if less == 0 {
 				b.WriteByte('\n')
 			}

@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	// mostExactWaits bounds the waits in the text of a span. mostExactSpans bounds the spans of a
-	// name in the pprof of waits, which are found among mostExactSought.
-	mostExactWaits  = 5
+	// mostExactSpans bounds the spans of a name in the pprof of waits, which are found among
+	// mostExactSought.
 	mostExactSpans  = 100
 	mostExactSought = 5000
 	mostBlockers    = 5
@@ -144,26 +143,6 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 		return fmt.Sprintf("about %s allocated by %d spans of this name", termtext.Value(bytes, termtext.Bytes), spans)
 	}
 	return "about " + termtext.Value(bytes, termtext.Bytes) + " allocated"
-}
-
-// longestWaits describes the longest waits of the span by an execution trace.
-func (s *Span) longestWaits() (lines []string) {
-	var x exactTimes
-	if len(s.ExactTimes) == 0 || json.Unmarshal(s.ExactTimes, &x) != nil {
-		return nil
-	}
-	for i := range x.Waits[:min(len(x.Waits), mostExactWaits)] {
-		w := &x.Waits[i]
-		line := nanoseconds(w.DurationNs) + " " + w.State + " at " + exactPlace(w.Stack)
-		if w.Child != "" {
-			line += " in " + w.Child
-		}
-		if len(w.Blockers) > 0 && w.Blockers[0].Span != "" && !w.Blockers[0].Same {
-			line += fmt.Sprintf(", ended by span %q %s", w.Blockers[0].Span, w.Blockers[0].SpanID)
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // exactPlace names the innermost function of a stack that people know: not of the runtime,

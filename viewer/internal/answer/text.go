@@ -16,9 +16,12 @@ import (
 )
 
 const (
-	// textFunctions and textDiffRows bound the text form.
-	textFunctions = 18
-	textDiffRows  = 16
+	// textRows bounds the text form in lines, the others its parts.
+	textRows       = 40
+	textFunctions  = 18
+	textDiffRows   = 16
+	textAttributes = 5
+	textTrace      = 5
 )
 
 // Text returns the profile for a terminal.
@@ -63,7 +66,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	}
 	line("query", a.Query)
 	if a.Span != nil {
-		a.Span.write(line, prose, termtext.Columns-len(indent)-9)
+		a.Span.write(line, termtext.Columns-len(indent)-9)
 	}
 	line("total", fmt.Sprintf("%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows()))
 	prose("note", a.Note)
@@ -81,22 +84,25 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("also", fmt.Sprintf("%s  (%s)", k.Query, k.Measure))
 		}
 	}
+	room := max(0, min(textTrace, textRows-10-strings.Count(b.String(), "\n"))) // the functions need the rest
+	shown := 0
 	for _, s := range a.Trace {
-		if s.ProfileID != a.Span.ProfileID {
+		if s.ProfileID != a.Span.ProfileID && shown < room {
+			shown++
 			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), duration(s.CPU))
 			line("trace", text+termtext.Clip(s.title(), termtext.Columns-len(indent)-9-utf8.RuneCountInString(text+s.kind()))+s.kind())
 		}
 	}
-	if a.TraceOmitted > 0 {
-		line("trace", "and "+termtext.Plural(a.TraceOmitted, "more span"))
+	if more := a.TraceOmitted + len(a.Trace) - 1 - shown; more > 0 {
+		line("trace", "and "+termtext.Plural(more, "more span"))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
 		prose("status", s.Message)
 	}
 }
 
-// write writes the span with two functions, in lines of room columns.
-func (s *Span) write(line, prose func(name, text string), room int) {
+// write writes the span with a function, in lines of room columns.
+func (s *Span) write(line func(name, text string), room int) {
 	line("span", termtext.Clip(s.title(), room))
 	line("", fmt.Sprintf("start %s  wall %s  cpu %s", s.Start.UTC().Format(time.RFC3339Nano), s.wall(), duration(s.CPU)))
 	if s.TraceID != "" {
@@ -105,20 +111,17 @@ func (s *Span) write(line, prose func(name, text string), room int) {
 	if s.Err {
 		line("", termtext.Clip("error "+s.Status, room))
 	}
-	for _, a := range s.Attributes {
+	for _, a := range s.Attributes[:min(len(s.Attributes), textAttributes)] {
 		line("", termtext.Clip(attributeText(a), room))
 	}
-	if s.AttributesOmitted {
+	if more := len(s.Attributes) - textAttributes; more > 0 {
+		line("", termtext.Plural(more, "more attribute")+" in JSON")
+	} else if s.AttributesOmitted {
 		line("", "some attributes are left out: no room, or too many to look at")
 	}
 	if after := s.AfterEnd; after != nil {
 		line("after", fmt.Sprintf("cpu %s in %s, in goroutines that it had started", nanoseconds(after.CPUNs), termtext.Plural(after.CPUSamples, "sample")))
 		line("", after.Query)
-	}
-	name := "exactly"
-	for _, text := range s.longestWaits() {
-		prose(name, termtext.OneLine(text))
-		name = ""
 	}
 }
 
@@ -148,13 +151,14 @@ func (a *Profile) sources() string {
 	return text + " of " + termtext.Plural(a.ProfileIDs, "profile id")
 }
 
-// writeFunctions writes the functions with most self.
+// writeFunctions writes the functions with most self, as far as there is room.
 func writeFunctions(b *strings.Builder, functions []flame.Function, total int64, unit string) {
 	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
-	for _, f := range functions[:min(len(functions), textFunctions)] {
+	room := max(3, min(textFunctions, textRows-1-strings.Count(b.String(), "\n")))
+	for _, f := range functions[:min(len(functions), room)] {
 		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), withLines(marked(f.Type, f.Name, termtext.Columns-39), f, total, termtext.Columns-39))
 	}
-	if more := len(functions) - textFunctions; more > 0 {
+	if more := len(functions) - room; more > 0 {
 		fmt.Fprintf(b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
 	}
 }
