@@ -52,7 +52,7 @@ func TestAccountOfFailures(t *testing.T) {
 		wait(10)
 		export(t, e, number+1)
 	}
-	wait(1) // the last attempt of one may be that of Shutdown
+	wait(1) // the last attempt of one may be Shutdown's
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_ = e.Shutdown(ctx) // the account has what it drops
