@@ -155,12 +155,13 @@ func (p *Profiler) Flush(ctx context.Context) error {
 // more if all cores are busy. Shutdown waits for that for half a second at most, even if ctx
 // has ended: no CPU profile must stay on. A CPU window cannot be closed while another
 // StopCPUProfile does not return. Shutdown then waits two seconds with the other windows
-// closed, and reports the missing one. It also waits, for as long, until otel.Handle has
-// returned from the last reports.
+// closed, and reports the missing one. It also waits until otel.Handle has returned from the
+// last reports, for half a second at most.
 //
 // It ends the calls of Profile that share its windows. So shut the Profiler down before an
 // http.Server with handlers that call Profile. Later calls wait for the first, and return nil
-// or the error of ctx.
+// or the error of ctx. A call by the error handler waits until the first no longer waits for
+// the handler.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	first := false
 	p.once.Do(func() { first = true })

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -27,7 +28,7 @@ func TestCollectorPGO(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the Collector is ended by an interrupt")
 	}
-	ctx := livetest.Context(t, withCollector)
+	ctx := livetest.Context(t, 15*time.Minute) // two builds, 86 s of recording, two loads
 	dir := filepath.Join(t.TempDir(), "example")
 	cmd := exec.CommandContext(ctx, "examples/collector-pgo/try.sh", dir, "1")
 	cmd.Dir = "../.."

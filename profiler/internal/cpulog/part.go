@@ -13,13 +13,13 @@ import (
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
-// maxEntries bounds a part, to about 30 MB with labels and stacks.
+// maxEntries bounds the labels and stacks of a part, to about 30 MB.
 const maxEntries = 1 << 16
 
 // fullEntries is how many entries make a cut urgent. The rest is room until then.
 const fullEntries = maxEntries * 3 / 4
 
-// fullTimes is how many times of samples make a cut urgent: 8 MB.
+// fullTimes is how many times of samples make a cut urgent: 8 MB. A part keeps twice as many.
 const fullTimes = 1 << 20
 
 var seed = maphash.MakeSeed()
@@ -91,8 +91,10 @@ func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64
 			continue
 		}
 		e.count += count
-		e.times = append(e.times, at)
-		p.times++
+		if p.times < 2*fullTimes {
+			e.times = append(e.times, at)
+			p.times++
+		}
 		return
 	}
 }
