@@ -179,12 +179,11 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		return err // not a fault of the target
 	}
 	status, answered := errors.AsType[*client.StatusError](err)
-	if answered && status.Code == http.StatusNotFound && !t.seen[kind] {
+	// A proxy answers 404 too while the process is away: others must have a profile.
+	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
 		t.result.Lacks = append(t.result.Lacks, kind)
 		slices.Sort(t.result.Lacks)
-		if len(t.result.Lacks) == len(source.TargetKinds) {
-			t.result.Err = err
-		}
+		t.covered[kind].failed = false // nothing is missing
 		t.Report(fmt.Sprintf("%v; the kind is left out", err))
 		return errLeftOut
 	}
@@ -213,7 +212,7 @@ func isAway(err error) bool {
 		return !errors.Is(err, context.DeadlineExceeded)
 	}
 	status, ok := errors.AsType[*client.StatusError](err)
-	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
+	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
 // recovered reports the end of failures of a kind and of the target. The caller holds t.mu.
