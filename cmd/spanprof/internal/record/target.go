@@ -206,10 +206,10 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 }
 
 // isAway reports whether err means that the whole process is away, also if a proxy has
-// answered. A request that times out is slow itself.
+// answered. A request that times out is slow itself, and too large an answer is of one kind.
 func isAway(err error) bool {
 	if _, ok := errors.AsType[*client.UnansweredError](err); ok {
-		return !errors.Is(err, context.DeadlineExceeded)
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrTooLarge)
 	}
 	status, ok := errors.AsType[*client.StatusError](err)
 	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)

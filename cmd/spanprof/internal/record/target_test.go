@@ -4,7 +4,10 @@
 package record
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -43,5 +46,18 @@ func TestNotFound(t *testing.T) {
 	}
 	if len(own.result.Lacks) != 1 || len(reports) != 4 || own.result.Err == nil {
 		t.Errorf("%v, reports %q", own.result, reports)
+	}
+}
+
+// A failure of one kind is reported apart from those of the process.
+func TestIsAway(t *testing.T) {
+	for err, want := range map[error]bool{
+		io.ErrUnexpectedEOF:      true,
+		context.DeadlineExceeded: false,
+		client.ErrTooLarge:       false,
+	} {
+		if got := isAway(&client.UnansweredError{Err: fmt.Errorf("%w 64 MiB", err)}); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
 	}
 }
