@@ -4,13 +4,18 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
@@ -58,6 +63,40 @@ func TestIsAway(t *testing.T) {
 	} {
 		if got := isAway(&client.UnansweredError{Err: fmt.Errorf("%w 64 MiB", err)}); got != want {
 			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+}
+
+// MaxBytes bounds a target, which may restart all the time: its oldest runs are removed.
+func TestMaxBytesOfRuns(t *testing.T) {
+	src, err := source.NewTarget("http://shop:6060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := newTarget(Config{Dir: t.TempDir(), MaxBytes: 1 << 20, Report: func(string) {}}, src)
+	var got []string // after each profile
+	for _, build := range []string{"a", "a", "b", "b", "c", "c", "d", "d", "d", "d"} {
+		var b bytes.Buffer
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{{ID: 1, BuildID: build}}}
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		n, err := own.write(t.Context(), exporter.KindGoroutine, time.Now(), &source.Raw{Data: b.Bytes(), Parsed: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.MaxBytes = 7 * n / 2 // room for three
+		profiles, _ := filepath.Glob(filepath.Join(own.dir, "*", "*.pprof.gz"))
+		runs, _ := filepath.Glob(filepath.Join(own.dir, "*"))
+		got = append(got, fmt.Sprint(len(profiles), " of ", len(runs)))
+	}
+	want := []string{"1 of 1", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 1", "3 of 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("profiles of runs:\n%q, want\n%q", got, want)
+	}
+	for _, r := range own.runs {
+		if err := r.files.Shutdown(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }
