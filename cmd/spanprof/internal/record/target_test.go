@@ -54,7 +54,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// A failure of one kind is reported apart from those of the process.
+// A failure of one kind is reported apart from a failure of the whole process.
 func TestIsAway(t *testing.T) {
 	for err, want := range map[error]bool{
 		io.ErrUnexpectedEOF:      true,
