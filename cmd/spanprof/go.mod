@@ -11,10 +11,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.38.0
 )
 
-require (
-	github.com/google/go-cmp v0.7.0
-	go.opentelemetry.io/otel/trace v1.38.0
-)
+require go.opentelemetry.io/otel/trace v1.38.0
 
 require (
 	github.com/go-logr/logr v1.4.3 // indirect

@@ -44,7 +44,7 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Resource[key] = value
 		return nil
 	})
-	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles of each run of a process may take; beyond it the oldest are removed")
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles of each address may take; beyond it the oldest runs are removed, then the oldest profiles")
 	if err := c.parse(); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,12 @@ func TestViewFiles(t *testing.T) {
 			t.Errorf("status %d for the host %s, want %d: %s", status, host, want, text)
 		}
 	}
+}
+
+// The page as one file is no SOURCE.
+func TestViewFrozenPage(t *testing.T) {
+	_, frozen := fetch(t, viewing(t, profilesDir+"cpu0.pprof.gz")+"?format=frozen", "")
+	outcome{exitFailed, "", "a page of spanprof: open it in a browser"}.check(t, "view", writeFile(t, filepath.Join(t.TempDir(), "report.html"), []byte(frozen)))
 }
 
 func TestViewPyroscopeAway(t *testing.T) {

@@ -5,6 +5,7 @@ package record
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
@@ -109,8 +109,8 @@ func TestHang(t *testing.T) {
 				for kind, gaps := range got { // pauses after failures are random
 					got[kind] = Gaps{gaps.N, gaps.Length.Round(5 * time.Second)}
 				}
-				if diff := cmp.Diff(tt.want, got); diff != "" {
-					t.Errorf("gaps (-want +got):\n%s\n%s", diff, results[0])
+				if !maps.Equal(got, tt.want) {
+					t.Errorf("gaps %v, want %v\n%s", got, tt.want, results[0])
 				}
 				if took > tt.took+time.Second || took < 30*time.Second {
 					t.Errorf("took %v, want %v", took, tt.took)

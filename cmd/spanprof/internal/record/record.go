@@ -65,7 +65,8 @@ type Config struct {
 	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
-	// MaxBytes bounds the profiles of each run: the oldest are removed for new ones.
+	// MaxBytes bounds the profiles of each target: the oldest runs are removed for new
+	// profiles, then the oldest profiles of the run.
 	MaxBytes int64
 	// Report is called with what the user should read at once, and Progress after each
 	// CPU profile. They are called by several goroutines.

@@ -34,6 +34,8 @@ type run struct {
 	id, build string // empty if unknown
 	recording source.Recording
 	files     exporter.Exporter
+	dir       string
+	bytes     int64 // of files, at most
 }
 
 // write writes a profile into the directory of the run that it is of.
@@ -50,7 +52,31 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(data)), r.files.Export(ctx, exporter.NewProfile(w, data))
+	if err := r.files.Export(ctx, exporter.NewProfile(w, data)); err != nil {
+		return 0, err
+	}
+	r.bytes = min(r.bytes+int64(len(data)), t.MaxBytes)
+	return int64(len(data)), t.prune(ctx)
+}
+
+// prune removes the oldest runs until all take MaxBytes or less together. The current run
+// removes its own files.
+func (t *target) prune(ctx context.Context) error {
+	all := int64(0)
+	for _, r := range t.runs {
+		all += r.bytes
+	}
+	for _, r := range t.runs {
+		if r == t.current || r.bytes == 0 || all <= t.MaxBytes {
+			continue
+		}
+		if err := errors.Join(r.files.Shutdown(ctx), os.RemoveAll(r.dir)); err != nil {
+			return err
+		}
+		all -= r.bytes
+		r.bytes, r.id = 0, "" // its next profile begins another run
+	}
+	return nil
 }
 
 // runOf returns the run that a profile is of, and begins one if there is none.
@@ -99,14 +125,14 @@ func (t *target) newRun(id, build string, p *profile.Profile) (*run, error) {
 		r.recording.Resource["service.name"] = "unknown_service:" + name // as OpenTelemetry names it
 	}
 	maps.Copy(r.recording.Resource, t.Config.Resource)
-	dir, err := makeDir(t.dir, r.recording.Started)
-	if err != nil {
+	var err error
+	if r.dir, err = makeDir(t.dir, r.recording.Started); err != nil {
 		return nil, err
 	}
-	if err := r.recording.Write(dir); err != nil {
+	if err := r.recording.Write(r.dir); err != nil {
 		return nil, err
 	}
-	if r.files, err = file.New(dir, t.MaxBytes, forever); err != nil {
+	if r.files, err = file.New(r.dir, t.MaxBytes, forever); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -179,12 +179,11 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		return err // not a fault of the target
 	}
 	status, answered := errors.AsType[*client.StatusError](err)
-	if answered && status.Code == http.StatusNotFound && !t.seen[kind] {
+	// A proxy answers 404 too while the process is away: others must have a profile.
+	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
 		t.result.Lacks = append(t.result.Lacks, kind)
 		slices.Sort(t.result.Lacks)
-		if len(t.result.Lacks) == len(source.TargetKinds) {
-			t.result.Err = err
-		}
+		t.covered[kind].failed = false // nothing is missing
 		t.Report(fmt.Sprintf("%v; the kind is left out", err))
 		return errLeftOut
 	}
@@ -207,13 +206,13 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 }
 
 // isAway reports whether err means that the whole process is away, also if a proxy has
-// answered. A request that times out is slow itself.
+// answered. A request that times out is slow itself, and too large an answer is of one kind.
 func isAway(err error) bool {
 	if _, ok := errors.AsType[*client.UnansweredError](err); ok {
-		return !errors.Is(err, context.DeadlineExceeded)
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrTooLarge)
 	}
 	status, ok := errors.AsType[*client.StatusError](err)
-	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
+	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
 // recovered reports the end of failures of a kind and of the target. The caller holds t.mu.

@@ -1,0 +1,102 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/exporter"
+)
+
+// A kind is left out only if the process has another kind: a proxy answers 404 too.
+func TestNotFound(t *testing.T) {
+	src, err := source.NewTarget("http://shop:6060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports []string
+	own := newTarget(Config{For: time.Hour, Report: func(text string) { reports = append(reports, text) }}, src)
+	missing := func(kind exporter.Kind) error {
+		return own.fail(t.Context(), kind, &client.StatusError{Name: string(kind), Code: http.StatusNotFound})
+	}
+	for _, kind := range source.TargetKinds { // also long after the start
+		if err := missing(kind); errors.Is(err, errLeftOut) {
+			t.Errorf("%s is left out of a process that is away", kind)
+		}
+	}
+	own.seen[exporter.KindHeap] = true
+	if err := missing(exporter.KindBlock); errors.Is(err, errLeftOut) {
+		t.Error("block is left out of a process that is away again")
+	}
+	own.recovered(exporter.KindHeap)
+	if err := missing(exporter.KindBlock); !errors.Is(err, errLeftOut) || own.covered[exporter.KindBlock].failed {
+		t.Errorf("block of a process without it: %v, %v", err, *own.covered[exporter.KindBlock])
+	}
+	if err := missing(exporter.KindHeap); errors.Is(err, errLeftOut) {
+		t.Error("heap, which it had, is left out")
+	}
+	if len(own.result.Lacks) != 1 || len(reports) != 4 || own.result.Err == nil {
+		t.Errorf("%v, reports %q", own.result, reports)
+	}
+}
+
+// A failure of one kind is reported apart from a failure of the whole process.
+func TestIsAway(t *testing.T) {
+	for err, want := range map[error]bool{
+		io.ErrUnexpectedEOF:      true,
+		context.DeadlineExceeded: false,
+		client.ErrTooLarge:       false,
+	} {
+		if got := isAway(&client.UnansweredError{Err: fmt.Errorf("%w 64 MiB", err)}); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+}
+
+// MaxBytes bounds a target, which may restart all the time: its oldest runs are removed.
+func TestMaxBytesOfRuns(t *testing.T) {
+	src, err := source.NewTarget("http://shop:6060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := newTarget(Config{Dir: t.TempDir(), MaxBytes: 1 << 20, Report: func(string) {}}, src)
+	var got []string // after each profile
+	for _, build := range []string{"a", "a", "b", "b", "c", "c", "d", "d", "d", "d"} {
+		var b bytes.Buffer
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{{ID: 1, BuildID: build}}}
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		n, err := own.write(t.Context(), exporter.KindGoroutine, time.Now(), &source.Raw{Data: b.Bytes(), Parsed: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.MaxBytes = 7 * n / 2 // room for three
+		profiles, _ := filepath.Glob(filepath.Join(own.dir, "*", "*.pprof.gz"))
+		runs, _ := filepath.Glob(filepath.Join(own.dir, "*"))
+		got = append(got, fmt.Sprint(len(profiles), " of ", len(runs)))
+	}
+	want := []string{"1 of 1", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 1", "3 of 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("profiles of runs:\n%q, want\n%q", got, want)
+	}
+	for _, r := range own.runs {
+		if err := r.files.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
