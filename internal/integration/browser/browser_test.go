@@ -140,7 +140,7 @@ func TestBrowser(t *testing.T) {
 	if query := get(b, chromedp.Evaluate[string](`document.activeElement.value`)); !strings.Contains(query, "another") {
 		t.Errorf("the query that the user types is %q", query)
 	}
-	b.run("the log", navigate(address+"log"), visible(`.plain tbody tr`))
+	b.run("the log", navigate(address+"log"), visible(`.numbers dd`))
 	b.screenshots("log")
 	b.check(address)
 }
