@@ -31,14 +31,21 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// The bytes of a span are shown from 100 kB on.
+// Bytes are shown from 100 kB on, of one span or of the spans of a name.
 func TestTraceAllocated(t *testing.T) {
 	var b strings.Builder
-	if err := writeTrace(&b, &exectrace.Analysis{Spans: []exectrace.Span{{AllocatedBytes: 1 << 20}, {AllocatedBytes: leastAllocated - 1}}}); err != nil {
+	if err := writeTrace(&b, &exectrace.Analysis{Spans: []exectrace.Span{
+		{Name: "large", AllocatedBytes: 1 << 20}, {Name: "small", AllocatedBytes: 60_000}, {Name: "small", AllocatedBytes: 60_000}, {Name: "tiny", AllocatedBytes: 60_000},
+	}}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "  about 1.00 MiB allocated\n") || strings.Count(b.String(), "allocated") != 1 {
-		t.Errorf("want one line with bytes in\n%s", &b)
+	for _, want := range []string{"  about 1.00 MiB allocated\n", "\nabout 117 KiB allocated by 2 spans small\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if n := strings.Count(b.String(), "allocated"); n != 2 {
+		t.Errorf("%d lines with bytes, want 2, in\n%s", n, &b)
 	}
 }
 

@@ -6,7 +6,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,8 +61,25 @@ func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 			fmt.Fprintf(&b, "  and %s more\n", termtext.Plural(more, "wait"))
 		}
 	}
+	writeAllocated(&b, a.Spans)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeAllocated sums by name what spans allocated that are too small for a line each.
+func writeAllocated(b *strings.Builder, spans []exectrace.Span) {
+	bytes, counts := map[string]int64{}, map[string]int{}
+	for i := range spans {
+		if s := &spans[i]; s.AllocatedBytes < leastAllocated {
+			bytes[s.Name] += s.AllocatedBytes
+			counts[s.Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bytes)) {
+		if bytes[name] >= leastAllocated {
+			fmt.Fprintf(b, "\nabout %s allocated by %s %s\n", termtext.Value(bytes[name], termtext.Bytes), termtext.Plural(counts[name], "span"), plainTrace(name))
+		}
+	}
 }
 
 func writeTraceWait(b *strings.Builder, w *exectrace.Wait) {
