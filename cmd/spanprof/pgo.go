@@ -16,6 +16,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/files"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/pgo"
@@ -127,10 +128,10 @@ func canWrite(path string) error {
 	case err != nil:
 		_, err = os.Stat(filepath.Dir(path))
 		return err
-	case !info.Mode().IsRegular() || info.Size() == 0:
+	case info.Size() == 0:
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := files.Open(path, files.Follow)
 	if err != nil {
 		return err
 	}
