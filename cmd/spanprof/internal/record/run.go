@@ -35,7 +35,7 @@ type run struct {
 	recording source.Recording
 	files     exporter.Exporter
 	dir       string
-	bytes     int64 // of files, at most
+	bytes     int64 // written
 }
 
 // write writes a profile into the directory of the run that it is of.
@@ -55,7 +55,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 	if err := r.files.Export(ctx, exporter.NewProfile(w, data)); err != nil {
 		return 0, err
 	}
-	r.bytes = min(r.bytes+int64(len(data)), t.MaxBytes)
+	r.bytes += int64(len(data))
 	return int64(len(data)), t.prune(ctx)
 }
 

@@ -75,9 +75,9 @@ func TestMaxBytesOfRuns(t *testing.T) {
 	}
 	own := newTarget(Config{Dir: t.TempDir(), MaxBytes: 1 << 20, Report: func(string) {}}, src)
 	var got []string // after each profile
-	for _, build := range []string{"a", "a", "b", "b", "c", "c", "d", "d", "d", "d"} {
+	for _, run := range "aabbabaacdeffff" {
 		var b bytes.Buffer
-		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{{ID: 1, BuildID: build}}}
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{{ID: 1, File: "[vdso]", Start: uint64(run) << 12}}}
 		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,10 @@ func TestMaxBytesOfRuns(t *testing.T) {
 		runs, _ := filepath.Glob(filepath.Join(own.dir, "*"))
 		got = append(got, fmt.Sprint(len(profiles), " of ", len(runs)))
 	}
-	want := []string{"1 of 1", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "2 of 1", "3 of 1", "3 of 1"}
+	want := []string{
+		"1 of 1", "2 of 1", "3 of 2", "2 of 1", "3 of 2", "3 of 1", "1 of 1", "2 of 1", // a and b answer in turn
+		"3 of 2", "2 of 2", "3 of 3", "3 of 3", "3 of 2", "3 of 1", "3 of 1",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("profiles of runs:\n%q, want\n%q", got, want)
 	}
