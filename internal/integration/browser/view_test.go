@@ -57,7 +57,7 @@ func TestView(t *testing.T) {
 	b.screenshots("view-spans")
 
 	b.run("a span by its id",
-		chromedp.SendKeys(css(`[data-search]`), r.Span+"\r"),
+		chromedp.Navigate(address+"?"+query("query", fmt.Sprintf(".cpu{profile_id=%q}", r.Span))),
 		chromedp.WaitVisible(css(`.flame`)))
 	if title := b.text(`h1`); !strings.HasPrefix(title, r.Name) {
 		t.Errorf("the span is %q", title)
@@ -75,7 +75,7 @@ func TestView(t *testing.T) {
 	}
 	b.screenshots("view-comparison")
 
-	b.run("the log", chromedp.Navigate(address+"log"), chromedp.WaitVisible(css(`.plain td`)))
+	b.run("the log", chromedp.Navigate(address+"log"), chromedp.WaitVisible(css(`main h1`)))
 	if text := b.text(`main`); strings.Contains(text, "Counters") || strings.Contains(text, "Memory") && strings.Contains(text, "0 B of 0 B") {
 		t.Errorf("the log has %q", text)
 	}
