@@ -233,7 +233,7 @@ func TestDirectoryFails(t *testing.T) {
 	if err := os.RemoveAll(gone); err != nil {
 		t.Fatal(err)
 	}
-	p := plain(exporter.KindCPU, time.Now(), "shop")
+	p := gzipped(time.Now(), 34)
 	if err := e.Export(t.Context(), p); !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "file: cpu profile dropped: ") {
 		t.Errorf("Export: %v", err)
 	}
