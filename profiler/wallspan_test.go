@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !go1.28 && !spanprof_public
+
 package profiler_test
 
 import (
@@ -15,16 +17,12 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/profiler"
 )
 
 // A goroutine inherits the labels of the span that starts it and keeps them. For example,
 // an HTTP client's connection goroutine would count for the span for hours.
 func TestWallOfASpanEndsWithIt(t *testing.T) {
-	if !goruntime.ListsGoroutines() {
-		t.Skip("the public API does not tell which goroutines have outlived their span")
-	}
 	for name, test := range map[string]struct {
 		start func(ctx context.Context, f func()) // f on a goroutine of its own
 		want  bool                                // f counts after the span's end
