@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package main
 
 import (
@@ -53,8 +55,7 @@ func (e estimate) scale(f float64) estimate {
 	return estimate{f * e.value, f * e.low, f * e.high}
 }
 
-// columns formats the figure and its interval, with a verb for each number.
-func (e estimate) columns(verb, unit string) string {
-	text := func(x float64) string { return fmt.Sprintf(verb, x) }
-	return text(e.value) + unit + "\t" + text(e.low) + " to " + text(e.high) + unit
+// String returns the figure and its interval as columns of a table, in percent.
+func (e estimate) String() string {
+	return fmt.Sprintf("%+.2f %%\t%+.2f to %+.2f %%", e.value, e.low, e.high)
 }

@@ -1,59 +1,157 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Profbench prints what the profiler costs and what it loses, with intervals.
+//go:build unix
+
+// Profbench prints what the profiler, with a store behind it, adds to the CPU time of
+// labelled spans: by samples, and by the end of each window, which is parsed and stored.
 //
 //	go run ./internal/integration/profbench
-//	go run ./internal/integration/profbench -run loss -rounds 1
-//	go run ./internal/integration/profbench -run loss -rows 'windows of 1 s,64 goroutines: scraped'
 //
-// By default it takes about half an hour. The figures of docs/costs.md come from a
+// By default it takes about ten minutes. The figures of docs/costs.md come from a
 // longer run on a machine that does nothing else:
 //
-//	go run ./internal/integration/profbench -rounds 4 -quads 700 -ends 10
+//	go run ./internal/integration/profbench -quads 700 -ends 10
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"log"
 	"os"
 	"runtime"
-	"strings"
+	"strconv"
+	"syscall"
 	"text/tabwriter"
 	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/profiler"
+	"github.com/spanprof/spanprof/store"
+)
+
+const (
+	// slice is how long the same work takes with and without the profiler:
+	// the machine's speed drifts by more than what is measured, the less the
+	// shorter that is.
+	slice = 50 * time.Millisecond
+	// window is the profiler's default.
+	window = 10 * time.Second
 )
 
 func main() {
 	log.SetFlags(0)
-	if os.Getenv(neighbourEnv) != "" {
-		neighbour()
-		return
-	}
-	parts := flag.String("run", "windows,loss,overhead", "what to measure: the end of a window of each kind, lost samples, CPU time that is added")
-	rounds := flag.Int("rounds", 3, "how often lost samples are measured, each way")
-	segment := flag.Duration("segment", 30*time.Second, "how long, each time")
 	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
 	ends := flag.Int("ends", 6, "how many windows are ended")
 	flag.Parse()
-	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	run := map[string]func(w *tabwriter.Writer) error{
-		"windows":  printWindows,
-		"loss":     func(w *tabwriter.Writer) error { return printLoss(w, *rounds, *segment) },
-		"overhead": func(w *tabwriter.Writer) error { return printOverhead(w, *quads, *ends) },
+	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	if err := run(*quads, *ends); err != nil {
+		log.Fatal(err)
 	}
-	for part := range strings.SplitSeq(*parts, ",") {
-		measure, ok := run[part]
-		if !ok {
-			log.Fatalf("-run %s: use some of windows,loss,overhead", part)
+}
+
+func run(quads, ends int) error {
+	ballast := make([]byte, 128<<20) // a service's heap
+	defer runtime.KeepAlive(ballast)
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("profbench")
+	atEnds, spans, busy, err := measureEnds(tracer, ends)
+	if err != nil {
+		return err
+	}
+	inSlice := int(float64(spans) * slice.Seconds() / (float64(ends) * window.Seconds()))
+	q := &profiled{work: func() {
+		for range inSlice {
+			span(tracer)
 		}
-		fmt.Println()
-		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-		if err := measure(w); err != nil {
-			log.Fatal(err)
-		}
-		if err := w.Flush(); err != nil {
-			log.Fatal(err)
+	}}
+	var sampling, nothing []float64
+	for range quads {
+		for _, on := range []bool{true, false} {
+			ratio, err := q.measure(context.Background(), on)
+			if err != nil {
+				return err
+			}
+			if on {
+				sampling = append(sampling, ratio)
+			} else {
+				nothing = append(nothing, ratio)
+			}
 		}
 	}
+	// To what there would be at 100 Hz.
+	rate := float64(q.samples) / q.busy.Seconds()
+	scale := 100 * 100 / rate
+
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "added to the process CPU of labelled spans\t\t95 %% interval\t\t\n")
+	fmt.Fprintf(w, "nothing: what the method does not see\t%s\t%d times 4 x %d spans\t\n", estimateOf(nothing).scale(scale), quads, inSlice)
+	bySampling := estimateOf(sampling).scale(scale)
+	fmt.Fprintf(w, "100 samples a second\t%s\tmeasured at %.0f a second\t\n", bySampling, rate)
+	atEnd := estimateOf(atEnds)
+	byEnds := atEnd.scale(100 / busy)
+	fmt.Fprintf(w, "ends of the CPU and heap windows, parsed and stored\t%s\t%.1f ms in %v\t\n", byEnds, 1000*atEnd.value, window)
+	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%s\t\t\n", bySampling.add(byEnds))
+	return w.Flush()
+}
+
+// measureEnds returns the CPU seconds of each end of a window, the number of spans in all
+// windows, and the CPU seconds of a window.
+func measureEnds(tracer trace.Tracer, ends int) (atEnds []float64, spans int, busy float64, err error) {
+	ctx := context.Background()
+	kept, err := store.New()
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	p, err := profiler.New(kept, profiler.WithWindow(time.Hour))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	begun := cpuTime()
+	for range ends {
+		for begin := time.Now(); time.Since(begin) < window; spans++ {
+			span(tracer)
+		}
+		end := cpuTime()
+		if err := p.Flush(ctx); err != nil {
+			return nil, 0, 0, err
+		}
+		time.Sleep(settle)
+		atEnds = append(atEnds, (cpuTime() - end).Seconds())
+	}
+	return atEnds, spans, (cpuTime() - begun).Seconds() / float64(ends), p.Shutdown(ctx)
+}
+
+// span is a tenth of a millisecond or so of work in a span, with allocations as in a service.
+func span(tracer trace.Tracer) {
+	_, s := tracer.Start(context.Background(), "operation")
+	defer s.End()
+	for i := range 50 {
+		order := map[string]any{"id": i, "name": "order " + strconv.Itoa(i), "lines": []int{i, i + 1, i + 2}}
+		b, err := json.Marshal(order)
+		if err != nil {
+			panic(err) // nothing in it can fail
+		}
+		var back map[string]any
+		if err := json.Unmarshal(b, &back); err != nil {
+			panic(err)
+		}
+		h := fnv.New64a()
+		_, _ = h.Write(b)
+		_ = h.Sum64()
+	}
+}
+
+// cpuTime returns the user and system time of the process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // only a wrong argument can fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

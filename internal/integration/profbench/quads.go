@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package main
 
 import (
@@ -20,74 +22,50 @@ const settle = 200 * time.Millisecond
 
 // profiled does the same work four times in a row, again and again, and counts the samples.
 type profiled struct {
-	work     func() error
-	profiler *profiler.Profiler
-	samples  int64
-	busy     time.Duration // CPU time while samples were taken
-}
-
-// profile starts or stops the profiler.
-func (q *profiled) profile(ctx context.Context, on bool) (err error) {
-	switch {
-	case on && q.profiler == nil:
-		q.profiler, err = profiler.New(&counting{of: q}, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
-	case on:
-		err = q.profiler.Flush(ctx)
-	case q.profiler != nil:
-		err = q.profiler.Shutdown(ctx)
-		q.profiler = nil
-	}
-	return err
-}
-
-// counting is an exporter that counts samples. Each profiler has its own.
-type counting struct {
-	exportertest.Recorder
-
-	of *profiled
-}
-
-// Export counts the samples of a window.
-func (c *counting) Export(_ context.Context, p *exporter.Profile) error {
-	parsed, err := p.Parsed()
-	if err != nil {
-		return err
-	}
-	for _, s := range parsed.Sample {
-		c.of.samples += s.Value[0]
-	}
-	return nil
+	work    func()
+	samples int64
+	busy    time.Duration // CPU time while samples were taken
 }
 
 // measure returns the CPU time that the middle two of four equal pieces of work take beyond the
-// others. They are profiled if on is true.
+// others. They are profiled if on is true. What grows or shrinks evenly cancels. If on is false,
+// the result should be zero: the rest is an error of the method. The collector is off meanwhile
+// and runs in between: one of its rounds costs more than the samples.
 func (q *profiled) measure(ctx context.Context, on bool) (float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var took [4]float64
+	var p *profiler.Profiler
+	var recorder exportertest.Recorder
 	var began time.Duration
 	for i := range took {
-		if on && (i == 1 || i == 3) {
-			now, err := cpuTime()
-			if err != nil {
-				return 0, err
-			}
-			if i == 3 {
-				q.busy += now - began
-			}
-			began = now
+		var err error
+		switch {
+		case on && i == 1:
+			began = cpuTime()
+			p, err = profiler.New(&recorder, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+		case on && i == 2:
+			err = p.Flush(ctx)
+		case on && i == 3:
+			q.busy += cpuTime() - began
+			err = p.Shutdown(ctx)
 		}
-		// What the slice before has left to export or to collect is not
-		// this one's.
-		if err := q.profile(ctx, on && (i == 1 || i == 2)); err != nil {
+		if err != nil {
 			return 0, err
 		}
 		runtime.GC()
 		time.Sleep(settle)
-		cpu, err := cpuOf(q.work)
+		begin := cpuTime()
+		q.work()
+		took[i] = (cpuTime() - begin).Seconds()
+	}
+	for _, window := range recorder.Profiles() {
+		parsed, err := window.Parsed()
 		if err != nil {
 			return 0, err
 		}
-		took[i] = cpu.Seconds()
+		for _, s := range parsed.Sample {
+			q.samples += s.Value[0]
+		}
 	}
 	return (took[1]+took[2])/(took[0]+took[3]) - 1, nil
 }

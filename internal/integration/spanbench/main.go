@@ -4,9 +4,6 @@
 // Spanbench prints the cost of wrappers of tracer providers for a span, from Start to End:
 // nanoseconds and allocations over the bare SDK.
 //
-// Package paired documents the columns. The last version of
-// otel-profiling-go that sets URLs is compared by ../peers/oldwrapper.
-//
 //	go run ./internal/integration/spanbench
 //	go run ./internal/integration/spanbench -service
 //
@@ -27,30 +24,32 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
+	"text/tabwriter"
 
 	grafana "github.com/grafana/otel-profiling-go"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/internal/integration/spanbench/paired"
 )
 
 func main() {
 	rounds := flag.Int("rounds", 600, "`batches` of each wrapper; with -service on 2 and 8 goroutines half as many, and an eighth")
 	service := flag.Bool("service", false, "compare what a service pays that exports its spans and keeps them for the page instead")
 	flag.Parse()
-	w := paired.NewTable(os.Stdout, *rounds)
-	switch {
-	case *service:
+	fmt.Printf("%s %s/%s, GOMAXPROCS %d, %d batches of %d spans\n\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), *rounds, batchSpans)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if *service {
 		if err := printService(w, *rounds); err != nil {
 			fmt.Fprintln(os.Stderr, "spanbench:", err)
 			os.Exit(1)
 		}
-	default:
+	} else {
 		for _, s := range scenarios() {
-			s.Print(w, *rounds)
+			s.print(w, *rounds)
 		}
 	}
 	_ = w.Flush()
@@ -76,9 +75,9 @@ func root(tp trace.TracerProvider) func() { return under(context.Background(), t
 // child returns a candidate for child spans on a goroutine with the labels of their parent,
 // like a handler's. Batches take turns on this
 // goroutine, so each puts its own labels there first.
-func child(name string, tp trace.TracerProvider) *paired.Candidate {
+func child(name string, tp trace.TracerProvider) candidate {
 	ctx, _ := tp.Tracer("spanbench").Start(context.Background(), "parent")
-	return &paired.Candidate{Name: name, Before: func() { pprof.SetGoroutineLabels(ctx) }, Span: under(ctx, tp)}
+	return candidate{name: name, before: func() { pprof.SetGoroutineLabels(ctx) }, span: under(ctx, tp)}
 }
 
 func ours(sdk trace.TracerProvider, options ...spanprof.Option) *spanprof.TracerProvider {
@@ -91,45 +90,42 @@ var (
 	page = spanprof.WithPyroscopeURL("http://localhost:4040")
 )
 
-func scenarios() []paired.Scenario {
+func scenarios() []scenario {
 	sdk := newSDK()
 	never := newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
 	grafanaAll := []grafana.Option{grafana.WithSpanIDLabelScope(grafana.ScopeAllSpans), grafana.WithSpanNameLabelScope(grafana.ScopeAllSpans)}
-	return []paired.Scenario{
-		{Name: "sampled local root, labels only", Candidates: []*paired.Candidate{
-			{Name: "bare SDK", Span: root(sdk)},
-			{Name: "spanprof", Span: root(ours(sdk, noID))},
-			{Name: "spanprof, all spans", Span: root(ours(sdk, noID, all))},
-			{Name: "otel-profiling-go v0.7.0 (sets an attribute too)", Span: root(grafana.NewTracerProvider(sdk))},
+	return []scenario{
+		{name: "sampled local root, labels only", candidates: []candidate{
+			{name: "bare SDK", span: root(sdk)},
+			{name: "spanprof", span: root(ours(sdk, noID))},
+			{name: "spanprof, all spans", span: root(ours(sdk, noID, all))},
+			{name: "otel-profiling-go v0.7.0 (sets an attribute too)", span: root(grafana.NewTracerProvider(sdk))},
 		}},
-		{Name: "sampled child, root scope", Candidates: []*paired.Candidate{
+		{name: "sampled child, root scope", candidates: []candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk)),
 			child("otel-profiling-go v0.7.0", grafana.NewTracerProvider(sdk)),
 		}},
-		{Name: "sampled child, all spans, labels only", Candidates: []*paired.Candidate{
+		{name: "sampled child, all spans, labels only", candidates: []candidate{
 			child("bare SDK", sdk),
 			child("spanprof", ours(sdk, all, noID)),
 			child("spanprof with the attribute", ours(sdk, all)),
 			child("otel-profiling-go v0.7.0 (sets an attribute too)", grafana.NewTracerProvider(sdk, grafanaAll...)),
 		}},
-		{Name: "never sampled root", Candidates: []*paired.Candidate{
-			{Name: "bare SDK", Span: root(never)},
-			{Name: "spanprof", Span: root(ours(never))},
-			{Name: "spanprof with names of unsampled spans", Span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
-			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(never))},
+		{name: "never sampled root", candidates: []candidate{
+			{name: "bare SDK", span: root(never)},
+			{name: "spanprof", span: root(ours(never))},
+			{name: "spanprof with names of unsampled spans", span: root(ours(never, spanprof.WithUnsampledSpanNames()))},
+			{name: "otel-profiling-go v0.7.0", span: root(grafana.NewTracerProvider(never))},
 		}},
-		{Name: "root by default: labels and profile id", Candidates: []*paired.Candidate{
-			{Name: "bare SDK", Span: root(sdk)},
-			{Name: "spanprof", Span: root(ours(sdk))},
-			{Name: "otel-profiling-go v0.7.0", Span: root(grafana.NewTracerProvider(sdk))},
+		{name: "root by default: labels and profile id", candidates: []candidate{
+			{name: "bare SDK", span: root(sdk)},
+			{name: "spanprof", span: root(ours(sdk))},
+			{name: "otel-profiling-go v0.7.0", span: root(grafana.NewTracerProvider(sdk))},
 		}},
-		{Name: "root with URLs, without the id", Candidates: []*paired.Candidate{
-			{Name: "bare SDK", Span: root(sdk)},
-			{Name: "WithProfileURL", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true)))},
-			{Name: "WithProfileURL, baseline and difference", Span: root(ours(sdk, noID, page, spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)))},
-			{Name: "WithGrafanaProfileURL", Span: root(ours(sdk, noID, spanprof.WithGrafanaProfileURL("http://localhost:3000", "pyroscope")))},
-			{Name: "WithProfileURLBuilder", Span: root(ours(sdk, noID, spanprof.WithProfileURLBuilder(spanprof.DefaultProfileURLBuilder("http://localhost:4040", "shop"))))},
+		{name: "root with profile id and URLs", candidates: []candidate{
+			{name: "bare SDK", span: root(sdk)},
+			{name: "spanprof, URL, baseline and difference", span: root(ours(sdk, page, spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true)))},
 		}},
 	}
 }

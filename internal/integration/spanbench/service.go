@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 
 	grafana "github.com/grafana/otel-profiling-go"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/inprocess"
-	"github.com/spanprof/spanprof/internal/integration/spanbench/paired"
 )
 
 // discard is an exporter that costs nothing.
@@ -46,8 +44,8 @@ type service struct {
 	page    *inprocess.Profiling
 }
 
-func (s *service) root(name string, tp trace.TracerProvider) *paired.Candidate {
-	return &paired.Candidate{Name: name, Span: under(context.Background(), tp, s.options...)}
+func (s *service) root(name string, tp trace.TracerProvider) candidate {
+	return candidate{name: name, span: under(context.Background(), tp, s.options...)}
 }
 
 // withPage returns a candidate that also stores its spans for the page.
@@ -55,7 +53,7 @@ func (s *service) withPage(name string, tp interface {
 	trace.TracerProvider
 	inprocess.TracerProvider
 },
-) *paired.Candidate {
+) candidate {
 	tp.RegisterSpanProcessor(s.page.Store().SpanProcessor())
 	return s.root(name, tp)
 }
@@ -65,8 +63,8 @@ func batched(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
 }
 
 // candidates returns spans that go to a batch processor, except with the bare SDK.
-func (s *service) candidates() []*paired.Candidate {
-	return []*paired.Candidate{
+func (s *service) candidates() []candidate {
+	return []candidate{
 		s.root("bare SDK, a processor that does nothing", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
 		s.root("batch span processor", batched(discard{})),
 		s.withPage("batch, spanprof and inprocess", ours(batched(discard{}))),
@@ -104,31 +102,16 @@ func printService(w io.Writer, rounds int) error {
 		for _, n := range []int{1, 2, 8} {
 			// Batches of many goroutines are longer.
 			name := fmt.Sprintf("root %s, goroutines: %d", spans.name, n)
-			paired.Scenario{Name: name, Candidates: fresh(list), Goroutines: n}.Print(w, max(rounds/n, 20))
+			scenario{name: name, candidates: list, goroutines: n}.print(w, max(rounds/n, 20))
 		}
 		fmt.Fprintf(w, "root %s, goroutines: 8\t1 core, M/s\t2 cores\tgain\t\t\n", spans.name)
 		for _, c := range list {
-			one, two := throughput(c, 1), throughput(c, 2)
-			fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t\t\t\n", c.Name, one/1e6, two/1e6, two/one)
+			one, two := c.throughput(1), c.throughput(2)
+			fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t\t\t\n", c.name, one/1e6, two/1e6, two/one)
 		}
 		fmt.Fprintln(w, "\t\t\t\t\t")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return page.Shutdown(ctx)
-}
-
-// throughput returns the spans per second on the given number of cores.
-func throughput(c *paired.Candidate, cores int) float64 {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	return c.Throughput(8, 5)
-}
-
-// fresh returns copies of the candidates without measurements.
-func fresh(list []*paired.Candidate) []*paired.Candidate {
-	copies := make([]*paired.Candidate, len(list))
-	for i, c := range list {
-		copies[i] = &paired.Candidate{Name: c.Name, Before: c.Before, Span: c.Span}
-	}
-	return copies
 }
