@@ -21,7 +21,7 @@ say() {
 	"$@"
 }
 # build compiles the Collector; it wants "default.pgo" or nothing.
-build() { say env GOWORK=off GOFLAGS=-buildvcs=false go build -C internal/integration/collectorpgo -o "$out/$1" ${2:+"-pgo=$2"} .; }
+build() { say env GOWORK=off GOFLAGS=-buildvcs=false go build -C internal/integration/collector -o "$out/$1" ${2:+"-pgo=$2"} .; }
 
 # cpu prints the CPU seconds of the Collector so far.
 cpu() { curl -sf http://127.0.0.1:9888/metrics | awk '/^otelcol_process_cpu_seconds/ { print $NF }'; }

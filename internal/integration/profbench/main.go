@@ -100,8 +100,8 @@ func run(quads, ends int) error {
 	return w.Flush()
 }
 
-// measureEnds returns the CPU seconds of each end of a window, the number of spans in all
-// windows, and the CPU seconds of a window.
+// measureEnds returns the CPU seconds of each end of a window. It also returns the number of
+// spans in all windows, and the CPU seconds of one window.
 func measureEnds(tracer trace.Tracer, ends int) (atEnds []float64, spans int, busy float64, err error) {
 	ctx := context.Background()
 	kept, err := store.New()
