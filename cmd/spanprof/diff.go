@@ -136,7 +136,7 @@ func (d *diff) verdict(r *compare.Result) error {
 	switch {
 	case d.failOver < 0:
 		return nil
-	case r.Unit != compare.UnitRun:
+	case !r.Repeated:
 		text := fmt.Sprintf("diff: -fail-over needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs)
 		if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
 			text += fmt.Sprintf("; %d have no %s to divide by", n, r.Per)

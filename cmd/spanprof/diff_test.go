@@ -107,7 +107,7 @@ func TestDiffJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
 		t.Fatalf("code %d, %v: %s", code, err, stderr)
 	}
-	if len(r.Functions) != 2 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || r.Unit != compare.UnitRun {
+	if len(r.Functions) != 2 || r.Functions[0].Name != "main.parse" || !r.Functions[0].Moved || !r.Repeated {
 		t.Errorf("%+v", r)
 	}
 }
@@ -131,7 +131,7 @@ func TestDiffLeavesSourcesOut(t *testing.T) {
 func TestDiffHostileNames(t *testing.T) {
 	d := diff{failOver: 0.05}
 	grown := compare.Change{Ratio: 2, Test: &compare.Test{Moved: true}}
-	r := &compare.Result{Unit: compare.UnitRun}
+	r := &compare.Result{Repeated: true}
 	for range 2 * maxGrew {
 		r.Functions = append(r.Functions, compare.Function{Name: "main.\x1b[2Jparse" + strings.Repeat("e", 5000), Total: grown})
 	}

@@ -13,8 +13,7 @@
 // Samples are not independent draws. Samples of one request come in clusters, and two runs of
 // one binary differ. So a test of two proportions flags many functions between runs of one
 // binary. Here the units are runs of a process, or replicas: each is one number per function.
-// Three runs a side are needed. Five find much smaller changes. With fewer runs, their
-// profiles are the units ([UnitWindow]). With a single profile nothing is tested ([UnitNone]).
+// Three runs a side are needed. With fewer, nothing is tested. Five find much smaller changes.
 //
 // The number is the logarithm of CPU time: per request ([Side.SetWork]), per second, or as a
 // share of the total. Zero has no logarithm. So half a sample of a mean run is added.
@@ -55,35 +54,29 @@ const fewSamples = 10
 const nearlyAll = 0.98
 
 // Compare compares two sides. CPU time is divided by per; "" is requests if both
-// sides have a number of them, seconds if all windows have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
+// sides have a number of them, seconds if all profiles have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
 func Compare(before, after *Side, per Per) (*Result, error) {
 	per = cmp.Or(per, perOf(before, after))
-	r := &Result{Per: per, Unit: unitOf(before, after, per)}
-	var sides [2][]unit
+	r := &Result{Per: per}
+	sizes, lists := []*Size{&r.Before, &r.After}, [2][]unit{}
 	for i, s := range []*Side{before, after} {
-		size := &[]*Size{&r.Before, &r.After}[i]
-		list, leftOut := units(s, r.Unit, per)
-		**size = Size{Runs: len(s.runs), Windows: s.windows(), Units: len(list), LeftOut: leftOut}
+		list, leftOut := units(s, per)
+		lists[i], *sizes[i] = list, Size{Runs: len(list), LeftOut: leftOut}
 		for _, u := range list {
-			(*size).Samples += u.samples
+			sizes[i].Samples += u.samples
 		}
-		sides[i] = list
-	}
-	for i, size := range []Size{r.Before, r.After} {
 		side := []string{"before", "after"}[i]
 		switch {
-		case size.Runs == 0:
+		case len(s.runs) == 0:
 			return nil, errors.New("compare: " + side + " has no CPU profile")
-		case size.Units == 0:
+		case len(list) == 0:
 			return nil, errors.New("compare: no profile of " + side + " has a number of " + string(per) + "s to divide by")
-		case size.Samples == 0:
+		case sizes[i].Samples == 0:
 			return nil, errors.New("compare: the profiles of side " + side + " have no sample that meets the conditions asked for")
 		}
 	}
-	if min(r.Before.Units, r.After.Units) < enough {
-		r.Unit = UnitNone
-	}
-	c := newComparison(sides[0], sides[1])
+	r.Repeated = min(r.Before.Runs, r.After.Runs) >= enough
+	c := newComparison(lists[0], lists[1])
 	if c.all.total == 0 {
 		return nil, errors.New("compare: the samples of both sides have no CPU time")
 	}
@@ -105,7 +98,7 @@ func newComparison(before, after []unit) *comparison {
 	for _, u := range slices.Concat(before, after) {
 		c.all.add(u.sums)
 		samples += u.samples
-		c.work += u.work / float64(len(before)+len(after))
+		c.work += u.per / float64(len(before)+len(after))
 	}
 	c.sample = c.all.total / samples
 	return c
@@ -127,7 +120,6 @@ func (c *comparison) testable(ns float64) bool {
 
 // fill writes what moved to r.
 func (c *comparison) fill(r *Result) {
-	tested := r.Unit != UnitNone
 	r.Total, _ = c.change(total)
 	var (
 		changes []*Change // that are tested, with
@@ -141,7 +133,7 @@ func (c *comparison) fill(r *Result) {
 	test := func(change *Change, m measure) {
 		var p pair
 		*change, p = c.change(m)
-		if tested {
+		if r.Repeated {
 			changes, pairs = append(changes, change), append(pairs, p)
 		}
 	}
@@ -178,7 +170,7 @@ func (c *comparison) fill(r *Result) {
 		test(&f.Total, rest)
 		part(rest)
 	}
-	if tested {
+	if r.Repeated {
 		c.test(r, changes, pairs, parts)
 	}
 	r.summarize()
@@ -220,10 +212,10 @@ func (c *comparison) side(units []unit, m measure, all float64) (float64, moment
 	sum, counting, logs := 0.0, 0.0, make([]float64, len(units))
 	for i, u := range units {
 		v := m(u.sums)
-		sum += v / u.work / n
+		sum += v / u.per / n
 		// Half a sample more in a unit of mean work: zero has no logarithm.
-		logs[i] = math.Log(v/u.work + c.sample/2/c.work)
-		counting += c.work / u.work / n
+		logs[i] = math.Log(v/u.per + c.sample/2/c.work)
+		counting += c.work / u.per / n
 	}
 	y := momentsOf(logs)
 	samples := all / c.sample / float64(len(c.before)+len(c.after)) // of a unit, on average

@@ -144,3 +144,11 @@ func (p program) side(t testing.TB, runs int, slow string, by float64) *compare.
 	}
 	return s
 }
+
+// profileOf returns what a profiler makes in a minute.
+func profileOf(parse, render int64) *exporter.Profile {
+	c := newCPU()
+	c.add("main > parse", parse)
+	c.add("main > render", render)
+	return c.of(exporter.KindCPU, time.Minute)
+}

@@ -9,39 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/compare"
 )
-
-// handmade returns a CPU profile with one function and the given values.
-func handmade(samples, nanoseconds int64) *exporter.Profile {
-	f := &profile.Function{ID: 1, Name: "main.f"}
-	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Period:     1e7,
-		Function:   []*profile.Function{f},
-		Location:   []*profile.Location{l},
-		Sample:     []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{samples, nanoseconds}}},
-	}
-	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(1e9, 0), Duration: time.Second}, p)
-}
-
-// compared compares three runs with three, all with the same profile.
-func compared(p *exporter.Profile) (*compare.Result, error) {
-	before, after := compare.NewSide(""), compare.NewSide("")
-	for _, run := range []string{"a", "b", "c"} {
-		for _, side := range []*compare.Side{before, after} {
-			if err := side.Add(run, p); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return compare.Compare(before, after, "")
-}
 
 // Values that a profiler does not write are an error, and no result that has numbers
 // which JSON cannot write.
@@ -57,20 +27,29 @@ func TestHostileValues(t *testing.T) {
 		"far too much":     {1 << 62, 1 << 62, ""},
 		"almost no sample": {1, 1 << 62, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r, err := compared(handmade(test.samples, test.nanoseconds))
-			if test.want != "" {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("%v, want %q", err, test.want)
-				}
-				return
+		c, side := newCPU(), compare.NewSide("")
+		c.values("main.f", []int64{test.samples, test.nanoseconds})
+		var err error
+		for _, run := range []string{"a", "b", "c"} {
+			if err == nil {
+				err = side.Add(run, c.of(exporter.KindCPU, time.Second))
 			}
-			if err != nil {
-				t.Fatal(err)
+		}
+		var r *compare.Result
+		if err == nil {
+			r, err = compare.Compare(side, side, "")
+		}
+		if test.want != "" {
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %q", name, err, test.want)
 			}
-			if _, err := json.Marshal(r); err != nil {
-				t.Errorf("%v: %+v", err, r.Functions)
-			}
-		})
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%s: %v: %+v", name, err, r.Functions)
+		}
 	}
 }

@@ -3,21 +3,6 @@
 
 package compare
 
-// Unit is what was repeated on each side, to distinguish noise from change.
-type Unit string
-
-// The units, the best first.
-const (
-	// UnitRun is the run of a process, or a replica: at least three a side.
-	UnitRun Unit = "run"
-	// UnitWindow is a profile, where there are fewer runs and at least three
-	// profiles a side. How much two runs of one binary differ is then not known: a
-	// function that moved may have moved by the restart.
-	UnitWindow Unit = "window"
-	// UnitNone means that nothing was repeated, and so nothing is tested.
-	UnitNone Unit = "none"
-)
-
 // Per is what CPU time is divided by.
 type Per string
 
@@ -34,7 +19,10 @@ const (
 
 // Result is what moved between two sides.
 type Result struct {
-	Unit   Unit `json:"unit"`
+	// Repeated is set if both sides have three runs or more. Else nothing is tested, because
+	// the noise is unknown.
+	Repeated bool `json:"repeated"`
+
 	Per    Per  `json:"per"`
 	Before Size `json:"before"`
 	After  Size `json:"after"`
@@ -50,11 +38,8 @@ type Result struct {
 
 // Size is the amount of data of a side.
 type Size struct {
-	Runs    int `json:"runs"`
-	Windows int `json:"windows"`
-	// Units is the number of runs or windows compared. LeftOut counts units without work
-	// to divide by.
-	Units   int     `json:"units"`
+	// Runs are compared. LeftOut counts others, without work to divide by.
+	Runs    int     `json:"runs"`
 	LeftOut int     `json:"leftOut,omitempty"`
 	Samples float64 `json:"samples"`
 }
@@ -82,7 +67,7 @@ type Change struct {
 	// Ratio is After to Before, by the mean of the logarithms, with half a sample added to
 	// each run: so a new function has a ratio.
 	Ratio float64 `json:"ratio"`
-	// Test is nil where nothing is tested: there are too few samples or units.
+	// Test is nil where nothing is tested: there are too few samples or runs.
 	Test *Test `json:"test,omitempty"`
 }
 

@@ -24,20 +24,13 @@ type Side struct {
 
 // run is one run of a process, or one replica.
 type run struct {
-	name string
-	work float64 // requests that it served, 0 if that is not known
-	// windows are at most maxWindows.
-	windows []window
-}
-
-// maxWindows bounds the memory for a run: with more, neighbours are added up.
-const maxWindows = 128
-
-// window is a CPU profile, or several in a row.
-type window struct {
 	sums
+
+	name    string
 	samples float64
-	seconds float64 // 0 if that is not known
+	seconds float64 // of all profiles
+	timed   bool    // all profiles have a duration
+	work    float64 // requests that it served, 0 if that is not known
 }
 
 // NewSide returns a side without profiles. It selects the samples of CPU profiles with this
@@ -87,9 +80,13 @@ func (s *Side) Add(name string, p *exporter.Profile) error {
 	at := slices.IndexFunc(s.runs, func(r *run) bool { return r.name == name })
 	if at < 0 {
 		at = len(s.runs)
-		s.runs = append(s.runs, &run{name: name})
+		s.runs = append(s.runs, &run{name: name, sums: newSums(), timed: true})
 	}
-	s.runs[at].add(window{sum.sums, samples, p.Duration().Seconds()})
+	r, seconds := s.runs[at], p.Duration().Seconds()
+	r.add(sum.sums)
+	r.samples += samples
+	r.seconds += seconds
+	r.timed = r.timed && seconds > 0
 	return nil
 }
 
@@ -108,35 +105,6 @@ func (s *Side) SetWork(work ...float64) error {
 		r.work = w
 	}
 	return nil
-}
-
-func (r *run) add(w window) {
-	r.windows = append(r.windows, w)
-	if len(r.windows) < maxWindows {
-		return
-	}
-	half := r.windows[:0]
-	for pair := range slices.Chunk(r.windows, 2) {
-		half = append(half, joined(pair))
-	}
-	clear(r.windows[len(half):])
-	r.windows = half
-}
-
-// joined returns windows as one.
-func joined(windows []window) window {
-	all := window{sums: newSums()}
-	known := true
-	for _, w := range windows {
-		all.add(w.sums)
-		all.samples += w.samples
-		all.seconds += w.seconds
-		known = known && w.seconds > 0
-	}
-	if !known {
-		all.seconds = 0
-	}
-	return all
 }
 
 // value reads CPU time and number of samples. count is -1 if only the period is known.
@@ -167,73 +135,47 @@ func (v value) of(s *profile.Sample) (ns, samples float64) {
 	return ns, float64(s.Value[v.count])
 }
 
-// enough is how many units a side has to have for an estimate of the noise.
+// enough is how many runs a side must have for an estimate of the noise.
 const enough = 3
 
-// unit is a run or a window, with what its CPU time is divided by.
+// unit is a run with what its CPU time is divided by.
 type unit struct {
-	window
-	work float64
+	*run
+	per float64
 }
 
-// units returns what is compared. Without a work to divide by, a unit is left out.
-func units(s *Side, u Unit, per Per) (list []unit, leftOut int) {
+// units returns what is compared. Without a work to divide by, a run is left out.
+func units(s *Side, per Per) (list []unit, leftOut int) {
 	for _, r := range s.runs {
-		windows := []window{joined(r.windows)}
-		if u == UnitWindow {
-			windows = r.windows
-		}
-		for _, w := range windows {
-			if work := w.work(r, per); work > 0 {
-				list = append(list, unit{w, work})
-			} else {
-				leftOut++
-			}
+		if by := r.divisor(per); by > 0 {
+			list = append(list, unit{r, by})
+		} else {
+			leftOut++
 		}
 	}
 	return list, leftOut
 }
 
-func (w window) work(r *run, per Per) float64 {
-	switch per {
-	case PerRequest:
-		return r.work
-	case PerSecond:
-		return w.seconds
-	default:
-		return w.total
-	}
-}
-
-// unitOf returns the best unit that both sides have enough of.
-func unitOf(before, after *Side, per Per) Unit {
+func (r *run) divisor(per Per) float64 {
 	switch {
-	case len(before.runs) >= enough && len(after.runs) >= enough:
-		return UnitRun
-	case before.windows() >= enough && after.windows() >= enough && per != PerRequest: // requests are counted by run
-		return UnitWindow
+	case per == PerRequest:
+		return r.work
+	case per == PerShare:
+		return r.total
+	case r.timed:
+		return r.seconds
 	}
-	return UnitNone
-}
-
-func (s *Side) windows() int {
-	n := 0
-	for _, r := range s.runs {
-		n += len(r.windows)
-	}
-	return n
+	return 0
 }
 
 // perOf returns what both sides can be divided by: requests where they are known,
-// seconds where all windows have a duration, else the total.
+// seconds where all profiles have a duration, else the total.
 func perOf(before, after *Side) Per {
 	runs := slices.Concat(before.runs, after.runs)
 	switch {
 	case !slices.ContainsFunc(runs, func(r *run) bool { return r.work == 0 }):
 		return PerRequest
-	case !slices.ContainsFunc(runs, func(r *run) bool {
-		return slices.ContainsFunc(r.windows, func(w window) bool { return w.seconds == 0 })
-	}):
+	case !slices.ContainsFunc(runs, func(r *run) bool { return !r.timed }):
 		return PerSecond
 	}
 	return PerShare

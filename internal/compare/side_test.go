@@ -78,30 +78,17 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestUnits(t *testing.T) {
+func TestRepeated(t *testing.T) {
 	one := func(c *cpu) { c.add("main > work", 500) }
-	windows := compare.NewSide("")
-	for range 300 { // more than are kept
-		add(t, windows, "a", profileOf(400, 100))
-	}
-	for _, test := range []struct {
-		name          string
-		before, after *compare.Side
-		unit          compare.Unit
-	}{
-		{"three runs", sideOf(t, "", 3, one), sideOf(t, "", 4, one), compare.UnitRun},
-		{"two runs", sideOf(t, "", 2, one), sideOf(t, "", 4, one), compare.UnitNone},
-		{"one run of many profiles", windows, sideOf(t, "", 3, one), compare.UnitWindow},
-	} {
-		r := result(t, test.before, test.after, "")
-		if r.Unit != test.unit {
-			t.Errorf("%s: unit %s, want %s", test.name, r.Unit, test.unit)
+	for runs, want := range map[int]bool{2: false, 3: true} {
+		side := sideOf(t, "", runs, one)
+		add(t, side, "0", profileOf(400, 100)) // a run may have several profiles
+		r := result(t, side, sideOf(t, "", 4, one), "")
+		if tested := function(t, r, "main").Total.Test != nil; r.Repeated != want || tested != want {
+			t.Errorf("%d runs: repeated %v, tested %v", runs, r.Repeated, tested)
 		}
-		if tested := function(t, r, "main").Total.Test != nil; tested != (test.unit != compare.UnitNone) {
-			t.Errorf("%s: tested %v", test.name, tested)
-		}
+		near(t, "samples", r.Before.Samples, float64(500*runs+500))
 	}
-	near(t, "samples of windows that are joined", result(t, windows, windows, "").Before.Samples, 300*500)
 }
 
 // Requests come before seconds, and seconds before shares.

@@ -51,21 +51,3 @@ func TestTwoSided(t *testing.T) {
 		t.Errorf("twoSided(Inf, 4) = %v", got)
 	}
 }
-
-// Values of the regularized incomplete beta function: polynomials where a and b are
-// whole, the arc sine where both are one half.
-func TestIncompleteBeta(t *testing.T) {
-	for _, x := range []float64{0, 0.001, 0.2, 0.5, 0.77, 0.999, 1} {
-		for _, test := range []struct{ a, b, want float64 }{
-			{1, 1, x},
-			{2, 1, x * x},
-			{1, 3, 1 - (1-x)*(1-x)*(1-x)},
-			{2, 3, x * x * (6 - 8*x + 3*x*x)},
-			{0.5, 0.5, 2 / math.Pi * math.Asin(math.Sqrt(x))},
-		} {
-			if got := incompleteBeta(test.a, test.b, x); math.Abs(got-test.want) > 1e-12 {
-				t.Errorf("incompleteBeta(%v, %v, %v) = %v, want %v", test.a, test.b, x, got, test.want)
-			}
-		}
-	}
-}

@@ -32,11 +32,11 @@ func moved(all []compare.Function) []compare.Function {
 // Text returns a comparison for a terminal, with the functions that moved.
 func Text(r *compare.Result) string {
 	b := new(strings.Builder)
-	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Unit, r.Before), side(r.Unit, r.After))
+	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Before), side(r.After))
 	header(b, r.Total.Test != nil)
 	row(b, r.Per, r.Total, "all that is compared")
 	shown, omitted, end := r.Functions, 0, most
-	if r.Unit == compare.UnitNone {
+	if !r.Repeated {
 		end = untested
 	} else {
 		shown = moved(shown)
@@ -70,12 +70,8 @@ var per = map[compare.Per]string{
 	compare.PerShare:   "as a share of the total",
 }
 
-func side(u compare.Unit, s compare.Size) string {
-	text := termtext.Plural(s.Runs, "run")
-	if u != compare.UnitRun {
-		text += fmt.Sprintf(" (%s)", termtext.Plural(s.Windows, "profile"))
-	}
-	return text + fmt.Sprintf(" with %.0f samples", s.Samples)
+func side(s compare.Size) string {
+	return fmt.Sprintf("%s with %.0f samples", termtext.Plural(s.Runs, "run"), s.Samples)
 }
 
 func header(b *strings.Builder, tested bool) {
@@ -126,21 +122,17 @@ func percent(ratio float64) string {
 // notes explain how reliable the table is.
 func notes(r *compare.Result) []string {
 	var notes []string
-	n := len(moved(r.Functions))
-	switch r.Unit {
-	case compare.UnitRun:
+	if r.Repeated {
+		n := len(moved(r.Functions))
 		notes = append(notes, fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested))
-	case compare.UnitWindow:
-		notes = append(notes, fmt.Sprintf("%s of %d moved beyond the noise between the profiles of a run; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested),
-			"How much two runs of one binary differ is not known: give three runs a side.")
-	default:
+	} else {
 		notes = append(notes, "No noise estimate: nothing was repeated. Two runs of one binary differ too. Give three runs a side.")
 	}
 	if r.Per == compare.PerShare {
 		notes = append(notes, "Shares: if one function takes more, the other shares fall.")
 	}
 	if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s left out, with no %s to divide by.", termtext.Plural(n, string(r.Unit)), r.Per))
+		notes = append(notes, fmt.Sprintf("%s left out, with no %s to divide by.", termtext.Plural(n, "run"), r.Per))
 	}
 	return notes
 }
