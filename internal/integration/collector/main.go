@@ -1,10 +1,9 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command collector is an OpenTelemetry Collector of the few components that
-// the tests of internal/integration need, and of the processors of a usual gateway:
-// examples/collector-pgo builds it with its own profile. It is a module of its own and no
-// part of the workspace: its dependencies are many.
+// Command collector is an OpenTelemetry Collector for the tests of internal/integration.
+// examples/collector-pgo builds it with its own profile, so it has the processors of a usual
+// gateway. It is a module of its own and no part of the workspace: its dependencies are many.
 package main
 
 import (

@@ -108,8 +108,8 @@ func (c candidate) together(n, spans int) time.Duration {
 	return time.Since(start)
 }
 
-// throughput returns the spans per second of 8 goroutines on the given number of cores, in
-// the fastest of five rounds.
+// throughput returns the spans per second of 8 goroutines on some cores. It is the fastest
+// of five rounds.
 func (c candidate) throughput(cores int) float64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	const n, spans = 8, 20 * parallelBatch
