@@ -77,8 +77,9 @@ type merger struct {
 	replicas     []*replica
 	cpu, samples int64
 	spans        map[string]int64
-	binaries     []binary
 	pending      int // see maxPending
+
+	programs, builds []string // names and build ids
 }
 
 // replica has the profiles of one run of a process.
@@ -115,10 +116,10 @@ func (m *merger) add(source Source) error {
 	for name, n := range s.spans {
 		m.spans[name] += n
 	}
-	m.see(p, s.samples)
 	if s.cpu == 0 {
 		return nil
 	}
+	m.see(p)
 	r.pending = append(r.pending, s.profile)
 	if m.pending++; m.pending < maxPending {
 		return nil
@@ -233,8 +234,8 @@ func (m *merger) comments() []string {
 	if m.bySpan {
 		comments = append(comments, fmt.Sprintf("samples of spans named %q", m.span))
 	}
-	for _, b := range m.binaries {
-		comments = append(comments, fmt.Sprintf("from %s: %d samples", b, b.samples))
+	if len(m.programs) > 0 {
+		comments = append(comments, "from "+list(m.programs))
 	}
 	return comments
 }

@@ -5,7 +5,6 @@ package pgo
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -47,67 +46,29 @@ func (m *merger) warnings(unseen float64) []string {
 			add("%s has %d samples, and each counts %.0f times for the balance: profile it for longer", r.name, r.samples, r.weight)
 		}
 	}
-	return append(w, otherBinaries(m.binaries)...)
+	switch {
+	case len(m.programs) > 1:
+		add("the profiles are of different programs, and hot calls of one are cold in the other: %s", list(m.programs))
+	case len(m.builds) > 1:
+		add("the profiles are of %d builds; calls that moved to other lines are counted apart", len(m.builds))
+	}
+	return w
 }
 
-// maxBinaries bounds the programs that are distinguished.
-const maxBinaries = 100
-
-// binary is a profiled program.
-type binary struct {
-	buildID string // of one build; Go's profiler has it on Linux
-	file    string // the executable's name
-	samples int64
-}
+// maxPrograms bounds the programs and builds that are distinguished.
+const maxPrograms = 100
 
 // see adds the program of a profile: its first mapping.
-func (m *merger) see(p *profile.Profile, samples int64) {
-	b := binary{}
-	if samples == 0 || len(p.Mapping) == 0 {
+func (m *merger) see(p *profile.Profile) {
+	if len(p.Mapping) == 0 {
 		return
 	}
-	b.buildID = p.Mapping[0].BuildID
-	if name := p.Mapping[0].File; name != "" {
-		b.file = path.Base(strings.ReplaceAll(name, `\`, "/"))
-	}
-	i := slices.IndexFunc(m.binaries, func(other binary) bool { return other.buildID == b.buildID && other.file == b.file })
-	if i < 0 {
-		if len(m.binaries) == maxBinaries {
-			return
-		}
-		i = len(m.binaries)
-		m.binaries = append(m.binaries, b)
-	}
-	m.binaries[i].samples += samples
-}
-
-func (b binary) String() string {
-	switch {
-	case b.file == "" && b.buildID == "":
-		return "an unknown program"
-	case b.buildID == "":
-		return b.file
-	}
-	return strings.TrimPrefix(b.file+", build id "+b.buildID, ", ")
-}
-
-// otherBinaries warns about profiles of different programs, or of different builds.
-func otherBinaries(binaries []binary) []string {
-	var names, files, builds []string
-	for _, b := range binaries {
-		names = append(names, b.String())
-		if b.file != "" && !slices.Contains(files, b.file) {
-			files = append(files, b.file)
-		}
-		if b.buildID != "" && !slices.Contains(builds, b.buildID) {
-			builds = append(builds, b.buildID)
+	add := func(list *[]string, name string) {
+		if name != "" && len(*list) < maxPrograms && !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
-	switch {
-	case len(files) > 1:
-		return []string{"the profiles are of different programs, and hot calls of one are cold in the other: " + list(names)}
-	case len(builds) > 1:
-		return []string{fmt.Sprintf("the profiles are of %d builds; calls that moved to other lines are counted apart: %s", len(builds), list(names))}
-	}
-	return nil
+	file := strings.ReplaceAll(p.Mapping[0].File, `\`, "/")
+	add(&m.programs, file[strings.LastIndexByte(file, '/')+1:])
+	add(&m.builds, p.Mapping[0].BuildID) // Go's profiler has it on Linux
 }

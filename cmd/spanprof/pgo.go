@@ -25,18 +25,18 @@ import (
 var pgoCommand = command{
 	name: "pgo",
 	synopsis: `[-o default.pgo] [FLAG]... SOURCE...
-       spanprof pgo -check PACKAGE [PROFILE]`,
+       spanprof pgo -check PROGRAM [PROFILE]`,
 	summary: "merges CPU profiles into default.pgo for go build, or checks that it still fits",
 	example: `$ spanprof pgo -o cmd/shop/default.pgo recordings
 cmd/shop/default.pgo: 48210 samples of 1832 functions, 8m2.1s of CPU time, from 3 replicas
-$ spanprof pgo -check ./cmd/shop
-./cmd/shop has all 212 hot functions of cmd/shop/default.pgo.`,
+$ spanprof pgo -check ./shop cmd/shop/default.pgo
+./shop has all 212 hot functions of cmd/shop/default.pgo.`,
 	run: runPGO,
 }
 
 func runPGO(ctx context.Context, c *call) error {
 	out := c.String("o", "default.pgo", "the `file` to write; a profile there is replaced")
-	check := c.Bool("check", false, "list the hot functions of PROFILE that PACKAGE has lost. PACKAGE is built as by go build, or is an executable. PROFILE is default.pgo beside PACKAGE by default")
+	check := c.Bool("check", false, "list the hot functions of PROFILE, default.pgo by default, that the executable PROGRAM lacks")
 	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file; 0 keeps all")
 	span := c.String("span", "", "use only samples of spans with this `name`; a pyroscope SOURCE has span_name in its query instead")
 	if err := c.parse(); err != nil {
@@ -57,7 +57,7 @@ func runPGO(ctx context.Context, c *call) error {
 	case *check && given["o"]:
 		return errors.New("pgo: -check writes no file: leave -o out")
 	case *check:
-		return runCheck(ctx, c)
+		return runCheck(c)
 	case c.NArg() == 0:
 		return errors.New("pgo: name a SOURCE: a directory of profiles, or the address of a process")
 	}

@@ -181,7 +181,7 @@ func TestPGOUsage(t *testing.T) {
 		{`"." is no file`, []string{"-o", ".", "x"}},
 		{"main.go exists and is no profile", []string{"-o", "main.go", "x"}},
 		{"-check writes no file", []string{"-check", "-o", "y", "x"}},
-		{"-check PACKAGE", []string{"-check"}},
+		{"-check PROGRAM", []string{"-check"}},
 	} {
 		outcome{exitFailed, "", test.want}.check(t, append([]string{"pgo"}, test.args...)...)
 	}

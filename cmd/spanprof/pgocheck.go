@@ -4,12 +4,10 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/internal/files"
@@ -18,30 +16,19 @@ import (
 )
 
 // runCheck compares a profile with a program.
-func runCheck(ctx context.Context, c *call) error {
+func runCheck(c *call) error {
 	if c.NArg() != 1 && c.NArg() != 2 {
-		return errors.New("pgo: -check PACKAGE [PROFILE]: name the package main, or its executable, and perhaps a profile")
+		return errors.New("pgo: -check PROGRAM [PROFILE]: name an executable, and perhaps a profile")
 	}
-	program, dir := c.Arg(0), "."
-	var built *pgocheck.Executable
-	info, err := os.Stat(program)
-	if err == nil && info.Mode().IsRegular() {
-		built, err = pgocheck.Read(program)
-	} else {
-		c.progressf("building %s", program)
-		built, dir, err = pgocheck.Build(ctx, program)
-	}
+	program, file := c.Arg(0), cmp.Or(c.Arg(1), "default.pgo")
+	built, err := pgocheck.Read(program)
 	if err != nil {
 		return fmt.Errorf("pgo: -check: %w", err)
-	}
-	file := c.Arg(1)
-	if file == "" {
-		file = filepath.Join(dir, "default.pgo")
 	}
 	profile, err := source.ReadFile(file, files.Named)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("pgo: %w: make it by spanprof pgo, or name another after PACKAGE", err)
+		return fmt.Errorf("pgo: %w: make it by spanprof pgo, or name another after PROGRAM", err)
 	case err != nil:
 		return fmt.Errorf("pgo: %w", err)
 	}
