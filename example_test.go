@@ -48,15 +48,3 @@ func ExampleNewTracerProvider() {
 	request.End()
 	// Output: query
 }
-
-func ExampleWithSpanNameLabelScope() {
-	tp := otelpyroscope.NewTracerProvider(trace.NewTracerProvider(),
-		otelpyroscope.WithSpanIDLabelScope(otelpyroscope.ScopeRootSpan),
-		otelpyroscope.WithSpanNameLabelScope(otelpyroscope.ScopeNone),
-	)
-	ctx, span := tp.Tracer("example").Start(context.Background(), "GET /user/4711")
-	defer span.End()
-	_, named := pprof.Label(ctx, otelpyroscope.LabelSpanName)
-	fmt.Println(named)
-	// Output: false
-}

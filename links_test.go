@@ -180,32 +180,6 @@ func TestURLBuilder(t *testing.T) {
 	}
 }
 
-// TestURLBuilderInPanic sees that a builder which panics does not hide the panic in
-// which a span ends.
-func TestURLBuilderInPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		recorder := tracetest.NewSpanRecorder()
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)),
-			spanprof.WithProfileURLBuilder(func(string) string { panic("the builder's") }))
-		reports(t)
-		func() {
-			defer func() {
-				if r := recover(); r != "the program's" {
-					t.Errorf("recovered %v", r)
-				}
-			}()
-			_, span := tp.Tracer("test").Start(t.Context(), "GET")
-			defer span.End()
-			panic("the program's")
-		}()
-		ended := recorder.Ended()
-		if len(ended) != 1 || len(ended[0].Events()) != 1 || ended[0].Events()[0].Name != "exception" {
-			t.Errorf("the span ended with %v", ended)
-		}
-		synctest.Wait() // for the report, which is not the next test's
-	})
-}
-
 func TestURLOfWithoutIDs(t *testing.T) {
 	_, got, said := linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
 	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {

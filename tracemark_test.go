@@ -107,28 +107,3 @@ func TestLongNamesInExecutionTraces(t *testing.T) {
 		})
 	})
 }
-
-// Without a trace no name is cut.
-func TestLongNamesWithoutExecutionTrace(t *testing.T) {
-	if rtrace.IsEnabled() {
-		loudskip.Test(t, "go test -trace has an execution trace on")
-	}
-	name := strings.Repeat("n", 1<<20)
-	var seen int
-	sampler := samplerFunc(func(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
-		seen = len(p.Name)
-		return sdktrace.AlwaysSample().ShouldSample(p)
-	})
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))).Tracer("test")
-	_, span := tracer.Start(context.Background(), name)
-	span.End()
-	if seen != len(name) {
-		t.Errorf("the sampler saw a name of %d bytes, want %d", seen, len(name))
-	}
-}
-
-type samplerFunc func(sdktrace.SamplingParameters) sdktrace.SamplingResult
-
-func (f samplerFunc) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult { return f(p) }
-
-func (f samplerFunc) Description() string { return "test" }

@@ -36,17 +36,13 @@
 //
 // # Metrics
 //
-// A queue has these metrics in the global MeterProvider. Its name is the attribute
-// otel.component.type, and otel.component.name with a number: pyroscope/0. The values are the
-// same as in Status.
+// A queue has these counters in the global MeterProvider. Its name is the attribute
+// otel.component.type. The values are the same as in Status.
 //
 //	spanprof.exporter.profile.exported    delivered profiles
 //	spanprof.exporter.profile.dropped     lost profiles, by reason
 //	spanprof.exporter.profile.retries     attempts after the first
 //	spanprof.exporter.profile.duplicates  profiles that may have arrived twice
-//	spanprof.exporter.queue.length        waiting profiles
-//	spanprof.exporter.queue.size          waiting bytes
-//	spanprof.exporter.last_success        Unix time of the last delivery
 //
 // multi.go gives a profile to each queue, queue.go holds it, and sender.go encodes and sends
 // it. status.go and metrics.go have the account.

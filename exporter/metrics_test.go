@@ -46,9 +46,7 @@ func (c *counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 	set := metric.NewAddConfig(opts).Attributes()
 	name := c.name
 	for _, kv := range set.ToSlice() {
-		if kv.Key != "otel.component.name" {
-			name += " " + kv.Value.AsString()
-		}
+		name += " " + kv.Value.AsString()
 	}
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()

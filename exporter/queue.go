@@ -154,7 +154,7 @@ func newQueue(name string, s sink, c QueueConfig) *Queue {
 func (q *Queue) start() {
 	q.begin.Do(func() {
 		var err error
-		if q.metrics, err = newQueueMetrics(q.name, q.Status); err != nil {
+		if q.metrics, err = newQueueMetrics(q.name); err != nil {
 			q.report(fmt.Errorf("metrics: %w", err))
 		}
 		go q.work()
@@ -293,7 +293,6 @@ func (q *Queue) Shutdown(ctx context.Context) error {
 			err = fmt.Errorf("%s: shut down: %w", q.name, closing.Err())
 		}
 	}
-	q.metrics.unregister(ctx)
 	q.reporter.Wait(ctx)
 	return errors.Join(err, q.losses())
 }

@@ -21,8 +21,7 @@
 //
 // A file is written as a whole or not at all. Only its owner can read it, because profiles
 // contain the names of spans. The oldest files are removed, also from earlier runs,
-// when the bounds of [New] are reached. Files with other names stay. On a full disk the oldest
-// files are removed for the newest, as many as it needs. If that does not help, one
-// in 16 writes tries it again. A directory belongs to one process at a time: the file
+// when the bounds of [New] are reached. Files with other names stay. On a full disk a profile
+// is dropped and counted as failed: bound the directory below the room that there is. A directory belongs to one process at a time: the file
 // spanprof.lock in it is locked.
 package file

@@ -24,9 +24,6 @@ type rotation struct {
 	maxAge   time.Duration
 	files    []rotated // the earliest start first
 	bytes    int64     // of files
-	// failed counts consecutive writes that a full disk refused although the first of them
-	// removed files.
-	failed int
 }
 
 type rotated struct {
@@ -70,7 +67,7 @@ func (r *rotation) write(name string, start time.Time, data []byte) error {
 	if err := r.makeRoom(n); err != nil {
 		return err
 	}
-	if err := r.writeToDisk(name, data); err != nil {
+	if err := atomicfile.Write(r.dir, name, data); err != nil {
 		return err
 	}
 	r.add(rotated{name, start, n})
@@ -94,38 +91,6 @@ func (r *rotation) makeRoom(n int64) error {
 		return fmt.Errorf("remove older files: %w", failed)
 	}
 	return nil
-}
-
-// retryEvery is how many writes fail on a full disk before files are removed again.
-const retryEvery = 16
-
-// writeToDisk writes a file. On a full disk it removes the oldest files, as many bytes as it
-// needs, and tries again. If that fails, something else fills the disk. Then only every
-// retryEvery-th write removes files, to keep them for long.
-func (r *rotation) writeToDisk(name string, data []byte) error {
-	freed, mayRemove := int64(0), r.failed%retryEvery == 0
-	for {
-		err := atomicfile.Write(r.dir, name, data)
-		if err == nil {
-			r.failed = 0
-			return nil
-		}
-		if !atomicfile.DiskFull(err) {
-			return err
-		}
-		if mayRemove && freed < int64(len(data)) {
-			if i := slices.IndexFunc(r.files, func(f rotated) bool { return r.remove(f) == nil }); i >= 0 {
-				freed += r.files[i].size
-				r.files = slices.Delete(r.files, i, i+1)
-				continue
-			}
-		}
-		if r.failed > 0 || freed > 0 {
-			r.failed++
-			err = fmt.Errorf("the disk stayed full after old files were removed: %w", err)
-		}
-		return err
-	}
 }
 
 // remove removes a file from the disk. The caller removes it from r.files.

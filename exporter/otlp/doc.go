@@ -28,7 +28,7 @@
 // A profile becomes one request. OTLP has one sample type in a profile, so pprof's heap
 // profile becomes four profiles, which share their stacks. The labels trace_id and
 // span_id become a Link, OTLP's relation of a sample to its span; other labels become
-// attributes of the sample. [WithSpanIDAttributes] and [WithCPUTime] change the message.
+// attributes of the sample. A CPU profile has samples/count alone: backends derive the time from the period.
 // Bytes that are not UTF-8 become U+FFFD. The label ended_span_id is only sent with
 // WithSpanIDAttributes.
 //

@@ -117,18 +117,11 @@ func WithSpanIDAttributes() Option {
 	return option(func(c *settings.Config) { c.Convert.SpanIDAttributes = true })
 }
 
-// WithCPUTime sends CPU profiles with both sample types, samples/count and
-// cpu/nanoseconds. By default it is samples/count alone, and backends derive the
-// time from the period: Pyroscope stores the time twice if it is given both.
-func WithCPUTime() Option {
-	return option(func(c *settings.Config) { c.Convert.CPUTime = true })
-}
-
 // WithPyroscope sends profiles as exporter/pyroscope pushes them, under the same series and
 // nearly the same types: see the table in the package comment. Attributes of the resource
 // become tags by the same rules, with at most 24 labels of up to 2,048 bytes. It replaces
-// WithSpanIDAttributes and WithCPUTime, which Pyroscope would store twice. A Collector on
-// the way takes part of this back, see the README.
+// WithSpanIDAttributes, which Pyroscope would store twice. A Collector on the way takes part of
+// this back, see the README.
 func WithPyroscope() Option {
 	return option(func(c *settings.Config) { c.Convert.Series = &series.Fitter{Name: "otlp"} })
 }

@@ -140,8 +140,8 @@ func TestPyroscope(t *testing.T) {
 				p.Sample = append(p.Sample, &profile.Sample{Value: values, Label: tt.labels, NumLabel: map[string][]int64{"bytes": {int64(i)}}})
 			}
 			b := &backend{t: t}
-			// The ids and the CPU time would be stored twice.
-			e, err := otlp.New(otlp.WithPyroscope(), otlp.WithSpanIDAttributes(), otlp.WithCPUTime(), otlp.WithHTTPClient(&http.Client{Transport: b}))
+			// The ids would be stored twice.
+			e, err := otlp.New(otlp.WithPyroscope(), otlp.WithSpanIDAttributes(), otlp.WithHTTPClient(&http.Client{Transport: b}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,13 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/internal/series"
@@ -30,12 +28,11 @@ const maxSize = 2<<20 - 128<<10
 
 // destination pushes one profile to /ingest.
 type destination struct {
-	ingest       *url.URL
-	config       config
-	client       *http.Client
-	transport    *http.Transport // nil if the client is the user's
-	fitter       series.Fitter
-	unauthorized sync.Once // guards a report
+	ingest    *url.URL
+	config    config
+	client    *http.Client
+	transport *http.Transport // nil if the client is the user's
+	fitter    series.Fitter
 }
 
 // Send makes one request.
@@ -47,11 +44,6 @@ func (d *destination) Send(ctx context.Context, p *exporter.Profile) error {
 	answer, err := httpsend.Do(d.client, r)
 	if err == nil && answer.IsPage() {
 		return answer.NotLike("Pyroscope")
-	}
-	if failed, ok := errors.AsType[*httpsend.StatusError](err); ok && failed.Status == http.StatusUnauthorized && !d.config.basic && len(d.config.headers) == 0 {
-		d.unauthorized.Do(func() {
-			err = fmt.Errorf("%w (a server with several tenants needs the header X-Scope-OrgID, see WithHeaders; Grafana Cloud needs WithBasicAuth; reported once)", err)
-		})
 	}
 	return err
 }

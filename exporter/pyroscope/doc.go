@@ -36,8 +36,7 @@
 // # Spans
 //
 // Pyroscope finds the samples of a span by the labels span_id and profile_id, and of a
-// trace by trace_id. profile_id must have 16 hex digits: the first of another form is
-// reported through otel.Handle. If profile_id and span_id of a sample differ, Pyroscope keeps
+// trace by trace_id. It cannot be queried for a profile_id that is not 16 hex digits. If profile_id and span_id of a sample differ, Pyroscope keeps
 // one of them. Every other label becomes a series label there. ended_span_id is left out: it
 // would make a series of each span.
 //

@@ -221,42 +221,6 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 }
 
-// The first 401 without credentials is reported with advice.
-func TestUnauthorized(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		opts []pyroscope.Option
-		want int // reports with the advice
-	}{
-		{"nothing", nil, 1},
-		{"user", []pyroscope.Option{pyroscope.WithBasicAuth("user", "password")}, 0},
-		{"token", []pyroscope.Option{pyroscope.WithHeaders(map[string]string{"Authorization": "Bearer token"})}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			reported := reports(t)
-			p := exporter.NewParsedProfile(now(), parsed(1))
-			if stats := (&ingest{tenants: true}).export(t, tt.opts, p, p); stats.Lost["rejected"] != 2 {
-				t.Errorf("Stats %+v, want two rejected", stats)
-			}
-			advice := 0
-			for _, text := range reported() {
-				if !strings.Contains(text, "answers 401 Unauthorized") || !strings.Contains(text, "no org id") {
-					t.Errorf("reported %q", text)
-				}
-				if strings.Contains(text, "X-Scope-OrgID") && strings.Contains(text, "WithBasicAuth") {
-					advice++
-				}
-			}
-			if got := len(reported()); got != 2 || advice != tt.want {
-				t.Errorf("%d reports, %d with advice, want %d of 2", got, advice, tt.want)
-			}
-		})
-	}
-	if stats := (&ingest{tenants: true}).export(t, []pyroscope.Option{pyroscope.WithHeaders(map[string]string{"X-Scope-OrgID": "a"})}, exporter.NewParsedProfile(now(), parsed(1))); stats.Exported != 1 {
-		t.Errorf("Stats %+v with a tenant", stats)
-	}
-}
-
 // A page is not a success, and a redirect is not followed. A password that the server
 // repeats is not reported.
 func TestAnswers(t *testing.T) {

@@ -177,19 +177,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestForeignProfileID(t *testing.T) {
-	reported := reports(t)
-	with := func(id string) *exporter.Profile {
-		p := parsed(1)
-		p.Sample[0].Label = map[string][]string{"profile_id": {id}}
-		return exporter.NewParsedProfile(now(), p)
-	}
-	deliver(t, nil, with("0123456789abcdef"), with("order/1"), with("order/2"))
-	if got := reported(); len(got) != 1 || !strings.HasPrefix(got[0], `pyroscope: profile_id "order/1" cannot be queried`) {
-		t.Errorf("reported %q, want one about order/1", got)
-	}
-}
-
 func TestNewErrors(t *testing.T) {
 	many := map[string]string{}
 	for i := range 25 {

@@ -43,18 +43,10 @@ func (a *Answer) NotLike(kind string) error {
 	return fmt.Errorf("%s answers with success, but not as %s does: is the endpoint right? The answer is %s: %s", a.where, kind, a.clean(a.Type), a.clean(string(a.Body)))
 }
 
-// StatusError is an answer that is no success. Its text is fit for a log.
-type StatusError struct {
-	Status int
-	text   string
-}
-
-func (e *StatusError) Error() string { return e.text }
-
 // Do sends r and returns the answer if the status is 2xx. The status decides, even if the
 // body does not arrive.
 //
-// Other outcomes are errors. An answer is a *StatusError, and Judge decides about it.
+// Other outcomes are errors. Judge decides about an answer.
 // Without an answer the error is an *exporter.RetryError. The server's text and a redirect's
 // target are part of the error. Credentials of r are removed from it.
 //
@@ -109,14 +101,14 @@ func bodyTime(ctx context.Context) time.Duration {
 }
 
 func statusError(where string, r *http.Response, text string, clean func(string) string) error {
-	failed := &StatusError{Status: r.StatusCode, text: fmt.Sprintf("%s answers %s", where, clean(r.Status))}
+	failed := fmt.Sprintf("%s answers %s", where, clean(r.Status))
 	if location, err := r.Location(); err == nil && r.StatusCode/100 == 3 {
 		to := url.URL{Scheme: location.Scheme, User: location.User, Host: location.Host, Path: location.Path}
-		failed.text += fmt.Sprintf(" to %s: redirects are not followed, use that address", clean(to.Redacted()))
+		failed += fmt.Sprintf(" to %s: redirects are not followed, use that address", clean(to.Redacted()))
 	} else if text = clean(text); text != "" {
-		failed.text += ": " + text
+		failed += ": " + text
 	}
-	return failed
+	return errors.New(failed)
 }
 
 // notSent reports whether err is of a request that was not sent.

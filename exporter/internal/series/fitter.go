@@ -8,7 +8,6 @@ package series
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,7 +44,7 @@ type Fitter struct {
 	Static map[string]string
 
 	reporter report.Reporter
-	reported struct{ foreignID, labels sync.Once } // guard reports
+	reported sync.Once // guards a report of changed labels
 
 	mu   sync.Mutex
 	own  int // the most labels of a sample so far: a tag that made room stays away
@@ -59,14 +58,9 @@ func (f *Fitter) Fit(p *exporter.Profile) *exporter.Profile {
 	if err != nil || parsed.CheckValid() != nil {
 		return p
 	}
-	if id, ok := foreignID(parsed); ok {
-		f.reported.foreignID.Do(func() {
-			f.reporter.Report(fmt.Errorf("%s: profile_id %q cannot be queried in Pyroscope: only ids of 16 hex digits can (reported once)", f.Name, id))
-		})
-	}
 	fitted, changed := f.fit(parsed)
 	if changed {
-		f.reported.labels.Do(func() {
+		f.reported.Do(func() {
 			f.reporter.Report(fmt.Errorf("%s: labels of a %s profile are changed, because the server would refuse or hide them: it takes %d together with the tags, values of %d bytes, and shows names of letters, digits and underscores (reported once)", f.Name, p.Kind(), MaxTags, MaxValue))
 		})
 	}
@@ -168,16 +162,4 @@ func isBadValue(s string) bool { return len(s) > MaxValue || !utf8.ValidString(s
 func labelValue(s string) string {
 	s = strings.ToValidUTF8(s, "_")
 	return strings.ToValidUTF8(s[:min(len(s), MaxValue)], "")
-}
-
-// foreignID returns a profile_id that is not 16 hex digits, if there is one.
-func foreignID(p *profile.Profile) (string, bool) {
-	for _, s := range p.Sample {
-		for _, id := range s.Label[labelkey.ProfileID] {
-			if _, err := hex.DecodeString(id); err != nil || len(id) != 16 {
-				return id, true
-			}
-		}
-	}
-	return "", false
 }

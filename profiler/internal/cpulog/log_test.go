@@ -147,47 +147,6 @@ func TestTakeRefusesOtherForms(t *testing.T) {
 	}
 }
 
-// Stacks without any address of Go code are an error. Some records of C threads are not.
-func TestTakeRefusesOtherStacks(t *testing.T) {
-	foreign := []uint64{4, 0, 1, 16}
-	for _, test := range []struct {
-		before, after int  // foreign stacks before and after one of Go code
-		code          bool // whether there is one
-		want          error
-	}{
-		{maxForeign - 1, 0, false, nil},
-		{maxForeign, 0, false, ErrRecord},
-		{maxForeign - 1, maxForeign, true, nil},
-	} {
-		l := fixed()
-		for i := range test.before + test.after {
-			if test.code && i == test.before {
-				l.takeAll(4, 0, 1, uint64(funcPC(fixed))+1)
-			}
-			l.takeAll(foreign...)
-		}
-		if _, err := l.Cut(); !errors.Is(err, test.want) {
-			t.Errorf("%+v: %v", test, err)
-		}
-	}
-}
-
-// Stacks with equal hashes stay apart.
-func TestCountOfEqualHashes(t *testing.T) {
-	l := fixed()
-	stack := []uint64{uint64(funcPC(fixed)) + 1}
-	l.open.count(stack, nil, 0, 1)
-	for k, e := range l.open.entries {
-		e.stack = []uintptr{funcPC(counted) + 1} // as if another one were first
-		l.open.entries[k] = e
-	}
-	l.open.count(stack, nil, 0, 2)
-	l.open.count(stack, nil, 0, 4)
-	if diff := cmp.Diff(map[string]int64{"counted": 1, "fixed": 6}, counted(t, l)); diff != "" {
-		t.Errorf("samples (-want +got):\n%s", diff)
-	}
-}
-
 // The header has the rate of the samples.
 func TestHeader(t *testing.T) {
 	pc := uint64(funcPC(fixed)) + 1

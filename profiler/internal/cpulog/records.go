@@ -4,8 +4,6 @@
 package cpulog
 
 import (
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -45,15 +43,14 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 		if at == 0 {
 			at = l.open.lastTime // of a thread of another language: the runtime has no time for it
 		}
-		noRoom := count == 0 && len(stack) == 1
-		if noRoom { // in the runtime's buffer
+		if count == 0 && len(stack) == 1 { // no room in the runtime's buffer
 			count, stack = stack[0], []uint64{lost}
 		}
 		p := l.open
 		if l.next != nil && at >= l.next.began {
 			p = l.next
 		}
-		if at > now+disorder || count > maxCount || !noRoom && !p.verify(stack) {
+		if at > now+disorder || count > maxCount {
 			p.err = ErrRecord
 			return
 		}
@@ -73,22 +70,4 @@ func (l *Log) last() *part {
 		return l.next
 	}
 	return l.open
-}
-
-// maxForeign is how many stacks may be outside of Go code. The runtime has hardly any: stacks
-// of C threads end in its runtime._ExternalCode unless the program has called
-// runtime.SetCgoTraceback.
-const maxForeign = 100
-
-// verify checks that stacks are made of addresses of code: it returns false if the first
-// maxForeign have none.
-func (p *part) verify(stack []uint64) bool {
-	if p.inCode || len(stack) == 0 {
-		return true
-	}
-	p.inCode = slices.ContainsFunc(stack, func(pc uint64) bool { return runtime.FuncForPC(uintptr(pc)-1) != nil })
-	if !p.inCode {
-		p.foreign++
-	}
-	return p.foreign < maxForeign
 }

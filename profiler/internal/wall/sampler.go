@@ -7,7 +7,7 @@
 // budget of CPU time allows.
 //
 // The runtime lists all goroutines or none, so a round costs more with more goroutines. If
-// the budget does not allow a round in ten minutes there is none, which is reported once.
+// the budget does not allow a round in ten minutes there is none.
 package wall
 
 // For developers: sampler.go has the goroutine that takes rounds, and the windows; pacer.go
@@ -16,7 +16,6 @@ package wall
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -30,8 +29,6 @@ import (
 const (
 	// poll is the longest time between two checks of the number of goroutines.
 	poll = time.Second
-	// sparse is the longest mean time between rounds that is not reported.
-	sparse = 10 * time.Second
 	// longest is how many planned intervals a time between rounds counts at most. The rest
 	// is unwatched: the process was stopped or suspended, or waited for a CPU.
 	longest = 3
@@ -65,18 +62,17 @@ type Sampler struct {
 	stop chan struct{} // closed by Stop; nil when stopped
 	done chan struct{} // closed when the goroutine has ended
 
-	mu       sync.Mutex // held for a round
-	source   source
-	pacer    *pacer
-	table    *table
-	looks    looks.Looks   // the intervals of table
-	opened   time.Time     // when table began
-	from     time.Time     // the last round, or opened
-	blur     time.Duration // how much earlier from may have been
-	perItem  float64       // cost of an entry of table when it becomes a sample, in ns
-	prepaid  time.Duration // cost that rounds have paid for the entries of table
-	err      error         // of a round; Rotate returns it
-	reported bool          // that rounds are sparse
+	mu      sync.Mutex // held for a round
+	source  source
+	pacer   *pacer
+	table   *table
+	looks   looks.Looks   // the intervals of table
+	opened  time.Time     // when table began
+	from    time.Time     // the last round, or opened
+	blur    time.Duration // how much earlier from may have been
+	perItem float64       // cost of an entry of table when it becomes a sample, in ns
+	prepaid time.Duration // cost that rounds have paid for the entries of table
+	err     error         // of a round; Rotate returns it
 
 	statsMu sync.Mutex
 	stats   Stats
@@ -145,7 +141,6 @@ func (s *Sampler) turn() time.Duration {
 	if s.pacer.affordable(n) {
 		interval = s.pacer.interval(n)
 	}
-	s.reportSparse(n, interval)
 	s.count(func(st *Stats) {
 		st.Interval = interval
 		if last := s.marks[len(s.marks)-1]; now.Sub(last.at) >= time.Second {
@@ -156,20 +151,6 @@ func (s *Sampler) turn() time.Duration {
 		}
 	})
 	return max(0, min(poll, s.pacer.wait(time.Now(), n)))
-}
-
-// reportSparse makes Rotate return an error once if rounds are rare.
-func (s *Sampler) reportSparse(n int, interval time.Duration) {
-	if s.reported || interval > 0 && interval <= sparse || interval > 0 && !s.pacer.learned {
-		return
-	}
-	s.reported = true
-	each, percent := time.Duration(cost(s.pacer.mean, n)).Round(time.Millisecond), 100*s.pacer.budget
-	if interval == 0 {
-		s.err = errors.Join(s.err, fmt.Errorf("a look at the stacks of %d goroutines takes about %v of CPU, and %.3g %% of a core never allows one: set a larger budget", n, each, percent))
-		return
-	}
-	s.err = errors.Join(s.err, fmt.Errorf("a look at the stacks of %d goroutines takes %v of CPU, so that with %.3g %% of a core there is one in %v: short spans are hardly ever seen; set a larger budget for more", n, each, percent, interval.Round(time.Second)))
 }
 
 // attempt takes a round if the budget allows it.
@@ -247,7 +228,7 @@ func (s *Sampler) add(now time.Time, n int) (unwatched time.Duration) {
 }
 
 // Rotate returns the profile of the samples since Start or the last Rotate. The error, which
-// can come with a profile, is that rounds have failed or are rare.
+// can come with a profile, is that rounds have failed.
 //
 // The time after the last round counts for it. So a goroutine that was there all the time has
 // all of it. Rotate takes a round if there was none and the budget allows it. All

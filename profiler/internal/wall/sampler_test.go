@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/pprof"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -277,15 +276,12 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 	for _, test := range []struct {
 		n, each, prior int
 		rounds         uint64 // in ten minutes, at least
-		told           string
 	}{
-		{100_000, 900, 3000, 50, "there is one in 10s"},
-		{50_000, 900, 3000, 100, ""},
-		{199_000, 900, 3000, 25, "there is one in 20s"},
-		{1_000_000, 900, 3000, 5, "there is one in 1m40s"},
-		{100_000, 7000, 25_000, 7, "there is one in 1m18s"},
-		{100_000_000, 900, 3000, 0, "never allows one"},
-		{3_000_000, 9000, 3000, 1, "never allows one"},
+		{50_000, 900, 3000, 100},
+		{1_000_000, 900, 3000, 5},
+		{100_000, 7000, 25_000, 7},
+		{100_000_000, 900, 3000, 0},
+		{3_000_000, 9000, 3000, 1},
 	} {
 		t.Run(fmt.Sprint(test.n, test.each), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -297,14 +293,7 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 					return time.Duration(test.n * test.each)
 				}
 				s.Start()
-				var told []error
-				for range 10 {
-					time.Sleep(time.Minute)
-					s.mu.Lock() // as in Rotate
-					told = append(told, s.err)
-					s.err = nil
-					s.mu.Unlock()
-				}
+				time.Sleep(10 * time.Minute)
 				close(s.stop)
 				<-s.done
 				st := s.Stats()
@@ -313,10 +302,6 @@ func TestManyGoroutinesFromTheStart(t *testing.T) {
 				}
 				if most := 9*time.Second + time.Duration(test.n*test.each); st.CPU > most {
 					t.Errorf("they took %v of 10 minutes, want at most %v", st.CPU, most)
-				}
-				text := errors.Join(told...)
-				if test.told == "" && text != nil || test.told != "" && (text == nil || strings.Count(text.Error(), test.told) != 1) {
-					t.Errorf("it says %v, want %q, once", text, test.told)
 				}
 			})
 		})

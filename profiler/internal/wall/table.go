@@ -19,9 +19,9 @@ const maxEntries = 1 << 16
 
 // table sums the samples of each stack and label set.
 type table struct {
-	entries map[uint64]*entry
-	hash    []byte // scratch space of add
-	rounds  uint64 // that are complete
+	entries map[uint64]*entry // by the hash of stack and labels
+	key     []byte            // scratch space of entry
+	rounds  uint64            // that are complete
 
 	now  []found // places of the round that is not complete
 	last []found // places of the last complete round
@@ -41,6 +41,8 @@ type found struct {
 	count int64
 }
 
+// seed is of the hashes of entries. Two entries of a full table have the same hash once in
+// 10^10 tables. Then they are one.
 var seed = maphash.MakeSeed()
 
 func newTable() *table { return &table{entries: make(map[uint64]*entry)} }
@@ -59,31 +61,24 @@ func (t *table) add(stack []uintptr, labels []label, count int64) bool {
 
 // entry returns the entry of a stack and labels, nil if the table is full.
 func (t *table) entry(stack []uintptr, labels []label) *entry {
-	b := t.hash[:0]
+	b := t.key[:0]
 	for _, l := range labels {
-		b = append(b, l.Key...)
-		b = append(b, 0)
-		b = append(b, l.Value...)
-		b = append(b, 0)
+		for _, text := range []string{l.Key, l.Value} {
+			b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+		}
 	}
+	b = append(b, 0)
 	for _, pc := range stack {
 		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
 	}
-	t.hash = b
-	// If two entries have the same hash, one of them is next to it.
-	for h := maphash.Bytes(seed, b); ; h++ {
-		e := t.entries[h]
-		switch {
-		case e == nil && len(t.entries) == maxEntries:
-			return nil
-		case e == nil:
-			e = &entry{stack: stack, labels: labels}
-			t.entries[h] = e
-			return e
-		case slices.Equal(e.stack, stack) && slices.Equal(e.labels, labels):
-			return e
-		}
+	t.key = b
+	h := maphash.Bytes(seed, b)
+	e := t.entries[h]
+	if e == nil && len(t.entries) < maxEntries {
+		e = &entry{stack: stack, labels: labels}
+		t.entries[h] = e
 	}
+	return e
 }
 
 // complete ends a round.

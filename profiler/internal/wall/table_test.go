@@ -94,22 +94,3 @@ func TestTableIsBounded(t *testing.T) {
 		t.Errorf("%d entries, want %d", len(tab.entries), maxEntries)
 	}
 }
-
-func TestTableKeepsEntriesOfTheSameHashApart(t *testing.T) {
-	tab := newTable()
-	tab.add([]uintptr{1}, nil, 1)
-	for _, e := range tab.entries {
-		e.stack = []uintptr{2} // as if 2 had the hash of 1
-	}
-	for range 2 {
-		tab.add([]uintptr{1}, nil, 1)
-	}
-	if len(tab.entries) != 2 {
-		t.Fatalf("%d entries, want 2", len(tab.entries))
-	}
-	for _, e := range tab.entries {
-		if e.stack[0] == 1 && e.count != 2 || e.stack[0] == 2 && e.count != 1 {
-			t.Errorf("%d of %v", e.count, e.stack)
-		}
-	}
-}

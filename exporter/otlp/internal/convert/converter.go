@@ -25,8 +25,6 @@ import (
 type Config struct {
 	// SpanIDAttributes sends ids of spans as attributes too, not only as Links.
 	SpanIDAttributes bool
-	// CPUTime sends CPU profiles with both sample types.
-	CPUTime bool
 	// Series fits profiles to Pyroscope; nil for other destinations.
 	Series *series.Fitter
 }

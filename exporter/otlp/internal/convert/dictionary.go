@@ -4,6 +4,8 @@
 package convert
 
 import (
+	"strings"
+
 	"go.opentelemetry.io/otel/attribute"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 )
@@ -114,6 +116,10 @@ func (d *dictionary) link(k linkKey) int32 {
 	d.links[k] = i
 	return i
 }
+
+// validUTF8 returns s as protobuf accepts it. Different texts may become equal, so
+// it must come before any search for duplicates.
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func (d *dictionary) valueType(name, unit string) *profilespb.ValueType {
 	return &profilespb.ValueType{TypeStrindex: d.string(validUTF8(name)), UnitStrindex: d.string(validUTF8(unit))}

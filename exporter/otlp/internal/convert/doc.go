@@ -15,23 +15,16 @@
 // The labels trace_id and span_id become a Link, OTLP's relation of a sample to its
 // span. All other labels become attributes of the sample under their own names.
 //
-// profile.frame.type is not in pprof. It is go for functions of .go files and Go's assembly. It
-// is kernel for the mappings of the kernel, and native for C and frames with only an address.
-// Frames of other languages have none.
-//
-// OTLP has no field for comments and the order of the sample types. They are attributes by
-// OpenTelemetry's semantic conventions (the namespace pprof). Two facts are
-// attributes of the scope: spanprof.profile.kind is the profile's kind. With
-// spanprof.link.profile_id every Link also replaces the label profile_id, which is the span's
-// id then.
+// profile.frame.type is not in pprof. It is native for frames with only an address, as of C, and
+// go for all others. The attribute spanprof.profile.kind of the scope is the profile's kind.
 //
 // # What is lost
 //
 //   - mappings, locations and functions without samples;
 //   - the label ended_span_id, unless ids are attributes too;
 //   - the ids of the tables, which are numbered again;
-//   - bytes that are not UTF-8, which protobuf refuses: they become U+FFFD, and labels
-//     with keys that become equal are one;
+//   - bytes that are not UTF-8, which protobuf refuses: they become U+FFFD;
+//   - further values of a label, comments, and the order of the sample types;
 //   - the lack of a period type: the first sample type takes its place;
 //   - the times within pprof, if the profile's window has a start.
 //

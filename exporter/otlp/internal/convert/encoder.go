@@ -20,12 +20,6 @@ import (
 // scopeName is the instrumentation scope of the profiles.
 const scopeName = "github.com/spanprof/spanprof"
 
-// Attributes of the scope without a semantic convention.
-const (
-	kindKey          = attribute.Key("spanprof.profile.kind")
-	linkProfileIDKey = attribute.Key("spanprof.link.profile_id")
-)
-
 // encoder makes the message of one profile.
 type encoder struct {
 	config  Config
@@ -69,42 +63,27 @@ func (e *encoder) request() *collectorpb.ExportProfilesServiceRequest {
 	}
 }
 
-// scope lists all sample types of the pprof profile, also one that is not sent. A decoder
-// can then restore it.
+// scope has the kind: the sample types of mutex and block are the same.
 func (e *encoder) scope() *commonpb.InstrumentationScope {
-	if e.config.Series != nil { // each attribute would be a label of the series
-		return &commonpb.InstrumentationScope{Name: scopeName}
+	scope := &commonpb.InstrumentationScope{Name: scopeName}
+	if e.config.Series == nil { // each attribute would be a label of the series
+		scope.Attributes = keyValues([]attribute.KeyValue{attribute.String("spanprof.profile.kind", string(e.profile.Kind()))})
 	}
-	order := make([]int, len(e.pprof.SampleType))
-	for i := range order {
-		order[i] = i
-	}
-	attrs := []attribute.KeyValue{
-		kindKey.String(string(e.profile.Kind())),
-		semconv.PprofScopeSampleTypeOrder(order...),
-	}
-	if t := e.pprof.DefaultSampleType; t != "" {
-		attrs = append(attrs, semconv.PprofScopeDefaultSampleType(t))
-	}
-	if e.labels.linkHasProfileID {
-		attrs = append(attrs, linkProfileIDKey.Bool(true))
-	}
-	return &commonpb.InstrumentationScope{Name: scopeName, Attributes: keyValues(attrs)}
+	return scope
 }
 
 // profiles returns one profile for each column of values that is sent.
 func (e *encoder) profiles() []*profilespb.Profile {
 	columns := len(e.pprof.SampleType)
-	if !e.config.CPUTime && derivesCPUTime(e.pprof) {
+	if derivesCPUTime(e.pprof) {
 		columns = 1
 	}
 	n := len(e.pprof.Sample)
 	samples := make([]profilespb.Sample, columns*n)
 	values := make([]int64, columns*n)
 	profiles := make([]*profilespb.Profile, columns)
-	attributes := e.profileAttributes()
 	for c := range profiles {
-		profiles[c] = e.header(c, attributes)
+		profiles[c] = e.header(c)
 		profiles[c].Samples = make([]*profilespb.Sample, n)
 	}
 	for i, s := range e.pprof.Sample {
@@ -122,7 +101,7 @@ func (e *encoder) profiles() []*profilespb.Profile {
 }
 
 // header returns the profile of a column without its samples.
-func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
+func (e *encoder) header(column int) *profilespb.Profile {
 	sampleType := e.pprof.SampleType[column]
 	periodType := e.pprof.PeriodType
 	if periodType == nil || isType(periodType, "", "") {
@@ -139,31 +118,12 @@ func (e *encoder) header(column int, attributes []int32) *profilespb.Profile {
 		start, duration = e.pprof.TimeNanos, e.pprof.DurationNanos
 	}
 	return &profilespb.Profile{
-		SampleType:       e.dict.valueType(sampleType.Type, sampleType.Unit),
-		TimeUnixNano:     uint64(start),
-		DurationNano:     uint64(duration),
-		PeriodType:       e.dict.valueType(periodType.Type, periodType.Unit),
-		Period:           period,
-		AttributeIndices: attributes,
+		SampleType:   e.dict.valueType(sampleType.Type, sampleType.Unit),
+		TimeUnixNano: uint64(start),
+		DurationNano: uint64(duration),
+		PeriodType:   e.dict.valueType(periodType.Type, periodType.Unit),
+		Period:       period,
 	}
-}
-
-func (e *encoder) profileAttributes() []int32 {
-	var indices []int32
-	add := func(kv attribute.KeyValue) { indices = append(indices, e.dict.attribute(kv, "")) }
-	if c := e.pprof.Comments; len(c) > 0 {
-		add(semconv.PprofProfileComment(c...))
-	}
-	if s := e.pprof.DocURL; s != "" {
-		add(semconv.PprofProfileDocURL(s))
-	}
-	if s := e.pprof.DropFrames; s != "" {
-		add(semconv.PprofProfileDropFrames(s))
-	}
-	if s := e.pprof.KeepFrames; s != "" {
-		add(semconv.PprofProfileKeepFrames(s))
-	}
-	return indices
 }
 
 // stack returns the index of a stack, leaf first as in pprof.

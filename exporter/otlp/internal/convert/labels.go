@@ -13,13 +13,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 )
 
-// Keys of the map for a number of a label with several numbers, if its unit differs from
-// the first.
-const (
-	valueKey = attribute.Key("value")
-	unitKey  = attribute.Key("unit")
-)
-
 // labelEncoder turns the labels of samples into Links and attributes.
 type labelEncoder struct {
 	idAttributes bool // ids of spans are attributes too
@@ -58,32 +51,24 @@ func profileIDsAreSpanIDs(p *profile.Profile) bool {
 // encode returns the index of the Link of s, 0 if there is none, and the indices of its
 // attributes.
 func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32) {
-	s = validLabels(s)
 	ids, linked := linkOf(s)
 	if linked {
 		link = e.dict.link(ids)
 	}
-	nums := s.NumLabel
-	if e.texts {
-		nums = nil
-	}
 	e.keys = e.keys[:0]
-	for k := range s.Label {
-		if linked && e.inLink(k) || e.leftOut(k) {
-			continue
+	for k, texts := range s.Label {
+		if len(texts) > 0 && !(linked && e.inLink(k)) && !e.leftOut(k) {
+			e.keys = append(e.keys, k)
 		}
-		e.keys = append(e.keys, k)
 	}
-	for k := range nums {
-		if _, both := s.Label[k]; !both {
+	for k, numbers := range s.NumLabel {
+		if len(numbers) > 0 && len(s.Label[k]) == 0 && !e.texts {
 			e.keys = append(e.keys, k)
 		}
 	}
 	slices.Sort(e.keys)
 	for _, k := range e.keys {
-		if v, unit, ok := labelValue(s.Label[k], nums[k], s.NumUnit[k]); ok {
-			attributes = append(attributes, e.dict.attribute(attribute.KeyValue{Key: attribute.Key(k), Value: v}, unit))
-		}
+		attributes = append(attributes, e.attribute(k, s))
 	}
 	return link, attributes
 }
@@ -105,32 +90,19 @@ func (e *labelEncoder) leftOut(key string) bool {
 	return !e.idAttributes && key == labelkey.EndedSpanID
 }
 
-// labelValue returns the value of all labels of one key. An attribute has one
-// value, but a pprof label may occur several times. ok is false if there is none.
-func labelValue(texts []string, nums []int64, units []string) (v attribute.Value, unit string, ok bool) {
-	if len(units) > 0 {
-		unit = units[0]
+// attribute returns the index of a label's attribute: its first text, else its first number.
+func (e *labelEncoder) attribute(key string, s *profile.Sample) int32 {
+	kv := attribute.KeyValue{Key: attribute.Key(validUTF8(key))}
+	if texts := s.Label[key]; len(texts) > 0 {
+		kv.Value = attribute.StringValue(validUTF8(texts[0]))
+		return e.dict.attribute(kv, "")
 	}
-	switch {
-	case len(texts) == 1 && len(nums) == 0:
-		return attribute.StringValue(texts[0]), "", true
-	case len(nums) == 1 && len(texts) == 0:
-		return attribute.Int64Value(nums[0]), unit, true
-	case len(texts) == 0 && len(nums) == 0:
-		return v, "", false
+	unit := ""
+	if units := s.NumUnit[key]; len(units) > 0 {
+		unit = validUTF8(units[0])
 	}
-	values := make([]attribute.Value, 0, len(texts)+len(nums))
-	for _, t := range texts {
-		values = append(values, attribute.StringValue(t))
-	}
-	for i, n := range nums {
-		value := attribute.Int64Value(n)
-		if len(units) > i && units[i] != unit {
-			value = attribute.MapValue(valueKey.Int64(n), unitKey.String(units[i]))
-		}
-		values = append(values, value)
-	}
-	return attribute.SliceValue(values...), unit, true
+	kv.Value = attribute.Int64Value(s.NumLabel[key][0])
+	return e.dict.attribute(kv, unit)
 }
 
 // linkOf returns the ids of the span that s belongs to; ok is false if there are none or they

@@ -22,9 +22,11 @@ func (e *encoder) location(l *profile.Location) int32 {
 		Address:      l.Address,
 		Lines:        make([]*profilespb.Line, len(l.Line)),
 	}
-	if kv, ok := frameType(l); ok {
-		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(kv, ""))
+	frameType := semconv.ProfileFrameTypeGo
+	if len(l.Line) == 0 { // of C or the vDSO
+		frameType = semconv.ProfileFrameTypeNative
 	}
+	location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(frameType, ""))
 	if l.IsFolded {
 		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(semconv.PprofLocationIsFolded(true), ""))
 	}

@@ -73,7 +73,7 @@ func New[O Option](opts []O) (c Config, unusable, err error) {
 		}
 	}
 	if c.Convert.Series != nil {
-		c.Convert.SpanIDAttributes, c.Convert.CPUTime = false, false
+		c.Convert.SpanIDAttributes = false
 	}
 	if c.Queue.Timeout == 0 {
 		c.Queue.Timeout, err = timeout()
