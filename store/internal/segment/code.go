@@ -234,7 +234,7 @@ func (c *copier) labelling(n uint32, withoutIDs bool) uint32 {
 // window appends the rows of a window with the given places, in their order.
 func (c *copier) window(w *window, rows []int) {
 	own := *w
-	own.mappings, own.times, own.samples, own.cpu, own.labelled = nil, times{}, 0, 0, 0
+	own.mappings, own.samples, own.cpu, own.labelled = nil, 0, 0, 0
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.mapping(m))
 	}
@@ -246,20 +246,6 @@ func (c *copier) window(w *window, rows []int) {
 	}
 	slices.SortFunc(order, compareRows)
 	c.to.finish(&own, order, t)
-	if w.times.unit != 0 {
-		all := make(map[int][]int64)
-		for at, moments := range w.allTimes() {
-			if _, ok := slices.BinarySearch(rows, at); ok {
-				all[at] = slices.Clone(moments)
-			}
-		}
-		moments := make([][]int64, len(order))
-		for i := range order {
-			moments[i] = all[order[i].at]
-		}
-		own.pack(moments)
-		own.size += own.times.bytes()
-	}
 	c.to.addWindow(&own)
 }
 
