@@ -33,26 +33,18 @@ func localRootSpan(id trace.SpanID) sdktrace.ReadOnlySpan {
 // BenchmarkExport adds windows of the recorded service, of 900 samples on average.
 // The store has its code.
 func BenchmarkExport(b *testing.B) {
-	for _, timed := range []bool{false, true} {
-		b.Run(fmt.Sprintf("times=%v", timed), func(b *testing.B) {
-			r := readRecording(b)
-			var input []*exporter.Profile
-			for i := range 20 {
-				p := r.replay(i)
-				if timed {
-					p = r.timed(p)
-				}
-				input = append(input, p)
-			}
-			s := newStore(b)
-			export(b, s, input...)
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				export(b, s, input[i%len(input)])
-				i++
-			}
-		})
+	r := readRecording(b)
+	var input []*exporter.Profile
+	for i := range 20 {
+		input = append(input, r.replay(i))
+	}
+	s := newStore(b)
+	export(b, s, input...)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		export(b, s, input[i%len(input)])
+		i++
 	}
 }
 
@@ -62,21 +54,13 @@ func BenchmarkExport(b *testing.B) {
 func BenchmarkBytesPerSample(b *testing.B) {
 	r := readRecording(b)
 	samples, ofSpans := r.count()
-	for _, run := range []struct {
-		rounds int
-		timed  bool
-	}{{1, false}, {10, false}, {144, false}, {144, true}} {
-		rounds := run.rounds
+	for _, rounds := range []int{1, 10, 144} {
 		minutes := float64(rounds*len(r.windows)) * 10 / 60
-		b.Run(fmt.Sprintf("minutes=%.1f/times=%v", minutes, run.timed), func(b *testing.B) {
+		b.Run(fmt.Sprintf("minutes=%.1f", minutes), func(b *testing.B) {
 			for b.Loop() {
 				s := newStore(b)
 				for i := range rounds * len(r.windows) {
-					p := r.replay(i)
-					if run.timed {
-						p = r.timed(p)
-					}
-					export(b, s, p)
+					export(b, s, r.replay(i))
 				}
 				all := float64(int64(rounds) * samples)
 				b.ReportMetric(float64(s.Stats().Bytes)/all, "B/sample")
@@ -103,7 +87,7 @@ func BenchmarkReach(b *testing.B) {
 					if sites > 0 {
 						export(b, s, inWindow(n, exporter.KindHeap, heap))
 					}
-					export(b, s, r.timed(r.replay(n)))
+					export(b, s, r.replay(n))
 				}
 				reach := map[exporter.Kind]float64{}
 				for _, w := range s.Windows() {

@@ -80,21 +80,6 @@ func (r *recording) replay(n int) *exporter.Profile {
 	return inWindow(n, exporter.KindCPU, p)
 }
 
-// timed returns p with random times in the window, one for each sample.
-func (r *recording) timed(p *exporter.Profile) *exporter.Profile {
-	parsed, err := p.Parsed()
-	if err != nil {
-		panic(err) // it was parsed before
-	}
-	times := make([][]int64, len(parsed.Sample))
-	for i, s := range parsed.Sample {
-		for range s.Value[0] {
-			times[i] = append(times[i], p.Start().UnixNano()+r.rand.Int64N(int64(p.Duration())))
-		}
-	}
-	return exporter.NewParsedProfile(exporter.Window{Kind: p.Kind(), Start: p.Start(), Duration: p.Duration(), Resource: p.Resource()}, parsed, times...)
-}
-
 // count returns the number of samples of all windows, and of those that carry a
 // span's id.
 func (r *recording) count() (samples, ofSpans int64) {

@@ -32,10 +32,7 @@ type SpanQuery struct {
 
 	// Brief leaves out Attributes, Below, Complete and Coverage.
 	Brief bool
-	// Parts is the number of equal parts of a span's duration for which CPUTimes has an
-	// entry each, at most. 0 leaves CPUTimes out. Exact adds ExactTimes.
-	Parts int
-	Exact bool
+	Exact bool // adds ExactTimes
 	// Names returns the sums by name in place of spans: of all that ended in the time of the
 	// windows held, and of the samples of these windows. No condition counts.
 	Names bool
@@ -97,9 +94,7 @@ type Span struct {
 	// Above is the id of the nearest span above it in this process, among the spans of the
 	// answer. It is empty if there is none.
 	Above string `json:"-"`
-	// CPUTimes and ExactTimes are of queries that ask for them. CPUTimes has at most one
-	// entry for each part of the duration. ExactTimes is JSON, as exectrace.SpanTimes.
-	CPUTimes   []CPUTime       `json:"-"`
+	// ExactTimes is JSON, as exectrace.SpanTimes, of queries with Exact.
 	ExactTimes json.RawMessage `json:"exactTimes,omitempty"`
 }
 
@@ -125,12 +120,6 @@ const (
 // String returns "whole", "partial", "none" or "evicted".
 func (c Coverage) String() string {
 	return []string{"whole", "partial", "none", "evicted"}[c]
-}
-
-// CPUTime is CPU time of a span at a time after its start.
-type CPUTime struct {
-	After, CPU time.Duration
-	Samples    int64
 }
 
 // NameTotal is the sum of the spans of one name. Label is a span_name label of their samples,

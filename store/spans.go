@@ -217,9 +217,6 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 				return !is
 			})
 		}
-		if q.Parts > 0 {
-			to.CPUTimes = v.cpuTimes(s, q.Parts)
-		}
 		if q.Exact {
 			var err error
 			if to.ExactTimes, err = unpacked(v.exact[s.ID]); err != nil {
@@ -249,22 +246,6 @@ func (v *view) describe(to *Span, s *segment.Span, children []segment.Ended) {
 	for _, c := range children {
 		v.attributes(to, c.Attributes, cmp.Or(c.Name, unnamedChild), math.MaxInt)
 	}
-}
-
-// cpuTimes returns when a span was on a CPU, by parts of its duration.
-func (v *view) cpuTimes(s *segment.Span, parts int) []CPUTime {
-	list := make([]CPUTime, parts)
-	width := time.Duration(s.Duration/int64(parts) + 1) // the end is in the last part
-	for _, t := range v.held.CPUTimes(s.ID, s.Start, s.Start+s.Duration) {
-		after := time.Duration(min(max(t.At-s.Start, 0), s.Duration)) // times are rounded
-		to := &list[after/width]
-		if to.Samples == 0 {
-			to.After = after
-		}
-		to.CPU += time.Duration(t.CPU)
-		to.Samples += t.Samples
-	}
-	return slices.DeleteFunc(list, func(t CPUTime) bool { return t.Samples == 0 })
 }
 
 // attributes adds the attributes of a set to a span, each once and up to a number. child is

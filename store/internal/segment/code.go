@@ -119,25 +119,18 @@ func (r *codeReader) mapping(m *profile.Mapping) uint32 {
 	return n
 }
 
-// copier copies parts of one segment to another.
+// copier copies stacks and labels of one segment to another.
 type copier struct {
-	to, from *Segment
-
-	texts, mappings, functions, lines, locations, frames, labelled, sets copies
+	to   *codeReader
+	from *encoder
+	// frames and labelled are by the numbers in the source.
+	frames, labelled copies
 }
 
 func newCopier(to, from *Segment) *copier {
-	list := func(n int) copies {
-		c := make(copies, n)
-		c[0] = 1 // none stays none
-		return c
-	}
-	of := &from.code
-	return &copier{
-		to: to, from: from, texts: list(len(from.texts.list)), mappings: list(len(of.mappings.list)), functions: list(len(of.functions.list)),
-		lines: list(len(of.lines.list)), locations: list(len(of.locations.list)), frames: list(len(of.frames.list)),
-		labelled: make([]uint32, len(from.groups.labellings.list)), sets: list(len(from.groups.sets.list)),
-	}
+	c := &copier{to.codeReader(), from.encoder(&profile.Profile{}), make(copies, len(from.code.frames.list)), make(copies, len(from.groups.labellings.list))}
+	c.frames[0] = 1 // none stays none
+	return c
 }
 
 // copies has 1 more than the number in the destination by the number in the source.
@@ -151,52 +144,13 @@ func (c copies) once(n uint32, add func() uint32) uint32 {
 	return c[n] - 1
 }
 
-func (c *copier) text(n uint32) uint32 {
-	return c.texts.once(n, func() uint32 { return c.to.texts.add(c.from.texts.list[n]) })
-}
-
-func (c *copier) mapping(n uint32) uint32 {
-	return c.mappings.once(n, func() uint32 {
-		m := c.from.code.mappings.list[n]
-		m.file, m.build = c.text(m.file), c.text(m.build)
-		return c.to.code.mappings.add(m)
-	})
-}
-
-func (c *copier) function(n uint32) uint32 {
-	return c.functions.once(n, func() uint32 {
-		f := c.from.code.functions.list[n]
-		f.name, f.system, f.file = c.text(f.name), c.text(f.system), c.text(f.file)
-		return c.to.code.functions.add(f)
-	})
-}
-
-// line copies a list of lines. The rest of a list has a lower number, and so the recursion ends.
-func (c *copier) line(n uint32) uint32 {
-	return c.lines.once(n, func() uint32 {
-		l := c.from.code.lines.list[n]
-		l.rest, l.value.function = c.line(l.rest), c.function(l.value.function)
-		return c.to.code.lines.add(l)
-	})
-}
-
-func (c *copier) location(n uint32) uint32 {
-	return c.locations.once(n, func() uint32 {
-		l := c.from.code.locations.list[n]
-		l.mapping, l.lines = c.mapping(l.mapping), c.line(l.lines)
-		return c.to.code.locations.add(l)
-	})
-}
-
 // stack copies a stack.
 func (c *copier) stack(n uint32) uint32 {
-	if at := c.frames[n]; at != 0 { // the usual case, without a closure
-		return at - 1
-	}
-	return c.frames.once(n, func() uint32 {
+	if c.frames[n] == 0 {
 		f := c.from.code.frames.list[n]
-		return c.to.code.frames.add(link[uint32]{c.stack(f.rest), c.location(f.value)})
-	})
+		c.frames[n] = c.to.code.frames.add(link[uint32]{c.stack(f.rest), c.to.location(c.from.location(f.value))}) + 1
+	}
+	return c.frames[n] - 1
 }
 
 // group copies the ids and labels of a group.
@@ -211,19 +165,15 @@ func (c *copier) labels(n uint32) uint32 {
 
 func (c *copier) labelling(n uint32, withoutIDs bool) uint32 {
 	return c.labelled.once(n, func() uint32 {
-		of := c.from.groups.labellings.list[n]
-		drop := withoutIDs && of.form == odd
-		of.set = c.sets.once(of.set, func() uint32 {
-			var labels []label
-			for l := range all(&c.from.groups.sets, of.set) {
-				if drop && isID(c.from.texts.list[l.key]) {
-					continue
-				}
-				l.key, l.value, l.unit = c.text(l.key), c.text(l.value), c.text(l.unit)
+		of, from := c.from.groups.labellings.list[n], c.from.texts.list
+		var labels []label
+		for l := range all(&c.from.groups.sets, of.set) {
+			if !withoutIDs || !isID(from[l.key]) {
+				l.key, l.value, l.unit = c.to.texts.add(from[l.key]), c.to.texts.add(from[l.value]), c.to.texts.add(from[l.unit])
 				labels = append(labels, l)
 			}
-			return c.to.groups.setOf(labels)
-		})
+		}
+		of.set = c.to.groups.setOf(labels)
 		if withoutIDs {
 			of.form = none
 		}
@@ -234,9 +184,9 @@ func (c *copier) labelling(n uint32, withoutIDs bool) uint32 {
 // window appends the rows of a window with the given places, in their order.
 func (c *copier) window(w *window, rows []int) {
 	own := *w
-	own.mappings, own.times, own.samples, own.cpu, own.labelled = nil, times{}, 0, 0, 0
+	own.mappings, own.samples, own.cpu, own.labelled = nil, 0, 0, 0
 	for _, m := range w.mappings {
-		own.mappings = append(own.mappings, c.mapping(m))
+		own.mappings = append(own.mappings, c.to.mapping(c.from.mapping(m)))
 	}
 	t := newTuples(w)
 	order := make([]rowOrder, len(rows))
@@ -246,20 +196,6 @@ func (c *copier) window(w *window, rows []int) {
 	}
 	slices.SortFunc(order, compareRows)
 	c.to.finish(&own, order, t)
-	if w.times.unit != 0 {
-		all := make(map[int][]int64)
-		for at, moments := range w.allTimes() {
-			if _, ok := slices.BinarySearch(rows, at); ok {
-				all[at] = slices.Clone(moments)
-			}
-		}
-		moments := make([][]int64, len(order))
-		for i := range order {
-			moments[i] = all[order[i].at]
-		}
-		own.pack(moments)
-		own.size += own.times.bytes()
-	}
 	c.to.addWindow(&own)
 }
 

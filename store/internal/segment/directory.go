@@ -70,12 +70,13 @@ func (r *Room) Flush(done <-chan struct{}) bool {
 	}
 	r.save(nil)
 	flushed := make(chan struct{})
-	d.add(job{flushed: flushed})
+	d.add(0, func() error {
+		close(flushed)
+		return nil
+	})
 	r.mu.Unlock()
 	select {
 	case <-flushed:
-		return true
-	case <-d.done:
 		return true
 	case <-done:
 		return false
@@ -92,7 +93,7 @@ func (r *Room) Close() error {
 	}
 	r.save(nil)
 	if r.kept != nil {
-		d.add(job{kept: r.kept})
+		d.keep(r.kept)
 	}
 	r.disk = nil
 	r.mu.Unlock()
@@ -193,21 +194,23 @@ func sizeOf(dir string) (n int64) {
 
 // writeKept replaces the kept set, if there is a new one. Then it removes the kept sets of
 // earlier processes, which are not needed any more.
-func (d *disk) writeKept(s *Segment, merged []savedDir) error {
+func (d *disk) writeKept() error {
+	d.mu.Lock()
+	s, merged := d.kept, d.merged
+	d.kept, d.merged = nil, nil
+	d.mu.Unlock()
 	if s != nil {
 		if err := d.replaceKept(s); err != nil {
 			return err
 		}
 	}
-	var err error
 	for _, of := range merged {
-		if e := remove(of.path); e != nil {
-			err = errors.Join(err, e)
-			continue
+		if err := remove(of.path); err != nil {
+			return err
 		}
 		d.grown(-of.size, 0)
 	}
-	return err
+	return nil
 }
 
 func (d *disk) replaceKept(s *Segment) error {
@@ -222,8 +225,8 @@ func (d *disk) replaceKept(s *Segment) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
-	d.grown(size-d.kept, 0)
-	d.kept = size
+	d.grown(size-d.keeps, 0)
+	d.keeps = size
 	return nil
 }
 

@@ -58,15 +58,19 @@ type disk struct {
 	maxBytes int64
 	keys     *attributes.Keys
 	report   func(error)
-	changed  func() // called when jobs are done
+	changed  func() // called when counts change
 
 	mu      sync.Mutex
 	jobs    []job
 	waiting int64
 	closed  bool
 	counts  DiskCounts
-	wake    sync.Cond     // of jobs and closed
-	done    chan struct{} // closed when the worker has ended
+	// kept is the newest kept set that waits. merged are the kept sets of earlier processes
+	// with spans that are in it or in a segment.
+	kept   *Segment
+	merged []savedDir
+	wake   sync.Cond     // of jobs and closed
+	done   chan struct{} // closed when the worker has ended
 
 	// The worker has what follows. saved are the sealed segments on the disk, the oldest
 	// first, with the segments of earlier processes.
@@ -75,7 +79,7 @@ type disk struct {
 	size  int64 // of the open segment
 	text  int64 // of its file of spans, unpacked
 	files int   // in the open segment
-	kept  int64 // the size of the kept set
+	keeps int64 // the size of the kept set
 }
 
 // savedDir is a segment or a kept set on the disk.
@@ -84,20 +88,11 @@ type savedDir struct {
 	size int64
 }
 
-// job is something to write. Only one of its parts is set, except a window with its spans.
+// job writes something. size is what it takes until then, 0 if it must not be dropped.
 type job struct {
-	profile *exporter.Profile
-	spans   []Ended
-	sealed  bool
-	kept    *Segment
-	// merged are the kept sets of earlier processes with spans that are in kept or in a
-	// segment.
-	merged  []savedDir
-	flushed chan struct{}
-	size    int64
+	size  int64
+	write func() error
 }
-
-func (j job) keeps() bool { return j.kept != nil || j.merged != nil }
 
 // openDisk makes the directory of this process.
 func openDisk(path string, maxBytes int64, keys *attributes.Keys, report func(error)) (*disk, error) {
@@ -122,28 +117,24 @@ func (d *disk) Counts() DiskCounts {
 }
 
 // add appends a job. It never waits: without a place in the queue the job is dropped.
-func (d *disk) add(j job) {
-	if j.profile != nil {
-		j.size += int64(j.profile.Size())
-	}
+func (d *disk) add(size int64, write func() error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.closed:
-		d.counts.Failed++
-		return
-	case d.waiting+j.size > maxWaiting && j.flushed == nil && !j.sealed:
+	if size > 0 && d.waiting+size > maxWaiting {
 		d.counts.Failed++
 		d.report(errors.New("the disk is too slow: a profile is in memory only"))
 		return
 	}
-	if i := slices.IndexFunc(d.jobs, job.keeps); i >= 0 && j.keeps() { // the newest set is enough
-		w := &d.jobs[i]
-		w.kept, w.merged = cmp.Or(j.kept, w.kept), append(w.merged, j.merged...)
-		return
-	}
-	d.jobs, d.waiting = append(d.jobs, j), d.waiting+j.size
+	d.jobs, d.waiting = append(d.jobs, job{size, write}), d.waiting+size
 	d.wake.Signal()
+}
+
+// keep replaces the kept set, unless s is nil. merged is not needed any more then.
+func (d *disk) keep(s *Segment, merged ...savedDir) {
+	d.mu.Lock()
+	d.kept, d.merged = cmp.Or(s, d.kept), append(d.merged, merged...)
+	d.mu.Unlock()
+	d.add(0, d.writeKept)
 }
 
 // run writes jobs until close.
@@ -161,16 +152,14 @@ func (d *disk) run() {
 			return
 		}
 		for _, j := range jobs {
-			d.do(j)
+			// The encoder of profiles is not ours.
+			if err := report.Contain(j.write); err != nil {
+				d.count(func(c *DiskCounts) { c.Failed++ })
+				d.report(err)
+			}
 			d.mu.Lock()
 			d.waiting -= j.size
 			d.mu.Unlock()
-		}
-		d.changed()
-		for _, j := range jobs {
-			if j.flushed != nil {
-				close(j.flushed)
-			}
 		}
 	}
 }
@@ -195,36 +184,14 @@ func removeEmpty(dir string) {
 	}
 }
 
-func (d *disk) do(j job) {
-	// The encoder of profiles is not ours.
-	if err := report.Contain(func() error { return d.write(j) }); err != nil {
-		d.mu.Lock()
-		d.counts.Failed++
-		d.mu.Unlock()
-		d.report(err)
-	}
-}
-
-func (d *disk) write(j job) error {
-	switch {
-	case j.profile != nil || len(j.spans) > 0:
-		return d.writeWindow(j)
-	case j.sealed:
-		return d.seal()
-	case j.keeps():
-		return d.writeKept(j.kept, j.merged)
-	}
-	return nil
-}
-
 func (d *disk) segment() string { return filepath.Join(d.dir, fmt.Sprintf("%06d", d.open)) }
 
-// writeWindow writes a profile, and then appends its line and the spans.
-func (d *disk) writeWindow(j job) error {
+// writeWindow writes a profile, if it is not nil. Then it appends its line and the spans.
+func (d *disk) writeWindow(p *exporter.Profile, spans []Ended) error {
 	dir := d.segment() + opened
 	var records []savedRecord
 	size, before := int64(0), d.files
-	if p := j.profile; p != nil {
+	if p != nil {
 		b, err := p.Pprof()
 		if err != nil {
 			return err
@@ -240,15 +207,15 @@ func (d *disk) writeWindow(j job) error {
 		size = int64(len(b))
 		records = append(records, savedRecord{Window: &w})
 	}
-	for i := range j.spans {
-		records = append(records, savedRecord{Span: d.savedSpanOf(&j.spans[i])})
+	for i := range spans {
+		records = append(records, savedRecord{Span: d.savedSpanOf(&spans[i])})
 	}
 	b, text, err := pack(records)
 	if err == nil {
 		err = d.in(dir, func() error { return appendTo(dir, b) })
 	}
 	if err != nil {
-		if j.profile != nil { // without its line it is of no use
+		if p != nil { // without its line it is of no use
 			err = errors.Join(err, os.Remove(filepath.Join(dir, records[0].Window.File)))
 		}
 		return err
@@ -273,12 +240,20 @@ func (d *disk) in(dir string, write func() error) error {
 	return err
 }
 
+// count changes the counts.
+func (d *disk) count(change func(*DiskCounts)) {
+	d.mu.Lock()
+	change(&d.counts)
+	d.mu.Unlock()
+	d.changed()
+}
+
 // grown counts bytes that were written, and files.
 func (d *disk) grown(n int64, files int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.counts.Bytes += n
-	d.counts.Files += int64(files)
+	d.count(func(c *DiskCounts) {
+		c.Bytes += n
+		c.Files += int64(files)
+	})
 }
 
 // seal ends the open segment and renames it. If that fails, its name stays.
@@ -320,10 +295,10 @@ func (d *disk) bound() (err error) {
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
 		err = cmp.Or(err, remove(oldest.path))
-		d.grown(-oldest.size, 0)
-		d.mu.Lock()
-		d.counts.Removed++
-		d.mu.Unlock()
+		d.count(func(c *DiskCounts) {
+			c.Bytes -= oldest.size
+			c.Removed++
+		})
 	}
 	return err
 }

@@ -287,15 +287,15 @@ func TestDiskQueue(t *testing.T) {
 	reported := 0
 	d := &disk{report: func(error) { reported++ }}
 	for range 10 {
-		d.add(job{spans: make([]Ended, 1), size: maxWaiting / 4})
+		d.add(maxWaiting/4, nil)
 	}
 	set, merged := newSegment(), []savedDir{{path: "a"}}
-	d.add(job{kept: newSegment(), merged: merged})
-	d.add(job{kept: set})
-	if w := d.jobs[4]; w.kept != set || len(w.merged) != 1 {
-		t.Errorf("%+v is not the newest kept set", w)
+	d.keep(newSegment(), merged...)
+	d.keep(set)
+	if d.kept != set || len(d.merged) != 1 {
+		t.Errorf("%+v is not the newest kept set", d.kept)
 	}
-	if len(d.jobs) != 5 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
+	if len(d.jobs) != 6 || d.counts.Failed != 6 || reported != 6 || d.waiting > maxWaiting {
 		t.Errorf("%d jobs, %+v, %d reports", len(d.jobs), d.counts, reported)
 	}
 }

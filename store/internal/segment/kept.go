@@ -92,7 +92,7 @@ func (r *Room) replaceKept(k *keeper, kept *Segment) {
 	r.counts.Lost += k.lost
 	r.kept, r.keptPart = kept, k.part
 	if r.disk != nil && r.kept != nil {
-		r.disk.add(job{kept: r.kept})
+		r.disk.keep(r.kept)
 	}
 }
 

@@ -310,39 +310,3 @@ func (x *Exemplar) addRow(w *window, row int) {
 		x.Wall += n
 	}
 }
-
-// CPUTime is CPU time that was taken at a moment, in nanoseconds since 1970.
-type CPUTime struct{ At, CPU, Samples int64 }
-
-// CPUTimes returns when the CPU samples of a span were taken, as far as it is known. Many
-// times of one row share its values.
-func (v *View) CPUTimes(id ident.Key, from, until int64) (list []CPUTime) {
-	for _, s := range v.whole {
-		for _, w := range s.windows {
-			if w.kind != exporter.KindCPU || !w.overlaps(from, until+1) {
-				continue
-			}
-			for row, at := range w.allTimes() {
-				profile, span := s.idsIn(uint32(w.groups.At(row)))
-				if id == 0 || profile != id && span != id {
-					continue
-				}
-				cpu, n := w.cpuOf(row), w.count(row)
-				for i, t := range at {
-					list = append(list, CPUTime{t, part(cpu, i, len(at)), part(n, i, len(at))})
-				}
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b CPUTime) int { return cmp.Compare(a.At, b.At) })
-	return list
-}
-
-// part returns the i-th of n parts that a value is the sum of.
-func part(value int64, i, n int) int64 {
-	of := value / int64(n)
-	if int64(i) < value%int64(n) {
-		of++
-	}
-	return of
-}

@@ -110,7 +110,7 @@ func (l *loader) load(segments, kept []savedDir) {
 	defer r.mu.Unlock()
 	r.trim()
 	if r.disk != nil && len(merged) > 0 {
-		r.disk.add(job{kept: r.kept, merged: merged})
+		r.disk.keep(r.kept, merged...)
 	}
 }
 

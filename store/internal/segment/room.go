@@ -157,7 +157,12 @@ func (r *Room) SetService(service, version string) {
 // save hands a profile and the spans before it to the disk.
 func (r *Room) save(p *exporter.Profile) {
 	if r.disk != nil && (p != nil || len(r.unsaved) > 0) {
-		r.disk.add(job{profile: p, spans: r.unsaved, size: r.unsavedBytes})
+		size, spans := r.unsavedBytes, r.unsaved
+		if p != nil {
+			size += int64(p.Size())
+		}
+		d := r.disk
+		d.add(size, func() error { return d.writeWindow(p, spans) })
 		r.unsaved, r.unsavedBytes = nil, 0
 	}
 }
@@ -281,7 +286,7 @@ func (r *Room) seal() {
 	r.open = r.newSegment()
 	if r.disk != nil {
 		r.save(nil)
-		r.disk.add(job{sealed: true})
+		r.disk.add(0, r.disk.seal)
 	}
 }
 

@@ -145,53 +145,6 @@ func TestAfterEnd(t *testing.T) {
 	}
 }
 
-// Times of samples are right to a part of their window.
-func TestTimes(t *testing.T) {
-	p := profileOf(row{"f", 3, labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")}, row{"h", 2, labels("span_id", "0000000000000001")})
-	for counted, times := range map[bool][][]int64{false: {{9 * second, 1 * second, 5 * second}, {2 * second}, {3 * second, 4 * second}}, true: {{9 * second}, {2 * second}, nil}} {
-		w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
-		r := NewRoom(64<<20, nil)
-		export(t, r, exporter.NewParsedProfile(w, p, times...))
-		var want []int64
-		for _, i := range []int{0, 2} {
-			want = append(want, times[i]...)
-		}
-		slices.Sort(want)
-		list := r.View().CPUTimes(1, 0, length)
-		cpu := int64(0)
-		for i, at := range list {
-			if d := at.At - want[i]; d > length/timeParts || d < -length/timeParts {
-				t.Errorf("time %d: %d, want %d", i, at.At, want[i])
-			}
-			cpu += at.CPU
-		}
-		if len(list) != len(want) || !counted && cpu != 5*tick || counted && cpu != 3*tick {
-			t.Errorf("%d times, %d of CPU, want %d times", len(list), cpu, len(want))
-		}
-	}
-}
-
-// A window has a bound on its times. Each row keeps some.
-func TestManyTimes(t *testing.T) {
-	many := make([]int64, 3*maxTimes)
-	for i := range many {
-		many[i] = int64(i) * length / int64(len(many))
-	}
-	w := exporter.Window{Kind: exporter.KindCPU, Start: time.Unix(0, 0), Duration: time.Duration(length)}
-	r := NewRoom(64<<20, nil)
-	p := profileOf(row{"f", int64(len(many)), labels("span_id", "0000000000000001")}, row{"g", 1, labels("span_id", "0000000000000002")})
-	export(t, r, exporter.NewParsedProfile(w, p, [][]int64{many, {5}}...))
-	v := r.View()
-	list := v.CPUTimes(1, 0, length)
-	cpu := int64(0)
-	for _, at := range list {
-		cpu += at.CPU
-	}
-	if n := len(list); n > maxTimes || n < maxTimes/2 || cpu != int64(len(many))*tick || len(v.CPUTimes(2, 0, length)) != 1 {
-		t.Errorf("%d times with %d of CPU", n, cpu)
-	}
-}
-
 // A profile that exceeds half of the bytes is refused and leaves nothing.
 func TestTooLarge(t *testing.T) {
 	r := NewRoom(8<<20, nil)

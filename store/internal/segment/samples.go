@@ -108,7 +108,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	b.flush()
 	slices.Sort(b.ids)
-	a.ProfileIDs, a.Names = len(union(append(b.sorted, b.ids)))+len(b.texts), slices.Sorted(maps.Keys(b.names))
+	a.ProfileIDs, a.Names = len(slices.Compact(b.ids))+len(b.texts), slices.Sorted(maps.Keys(b.names))
 	a.Looks = looksOf(windows)
 	return a, nil
 }

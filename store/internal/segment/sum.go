@@ -14,9 +14,6 @@ import (
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
 
-// fewGroups is the most groups that are summed without a list of all stacks of a segment.
-const fewGroups = 64
-
 // adder sums the rows of windows.
 type adder struct {
 	answer *Answer
@@ -24,20 +21,17 @@ type adder struct {
 	labels map[string]uint32
 	sums   map[uint32]int // places in the answer, by stack
 	places []int          // 1 more than the place of the last sum of some labels
-	// sorted, ids and texts are the values of profile_id, names the values of span_name.
-	// named is set for a labelling once its name is in names.
-	sorted       [][]ident.Key
+	// ids and texts are the values of profile_id, names the values of span_name.
 	ids          []ident.Key // perhaps several times
 	texts, names map[string]bool
-	named        []bool
 
-	// of is the segment of the last window. values and samples are its sums by stack, and
-	// seen has its groups, unless few rows match. known is 1 more than the place of the
-	// labels of each labelling, for a resource.
+	// of is the segment of the last window. copier is nil if it has the stacks of the answer.
+	// values and samples are its sums by stack. seen has its groups, named its labellings.
+	// known is 1 more than the place of the labels of each labelling, for a resource.
 	of              *Segment
 	copier          *copier
 	values, samples []int64
-	seen            []bool
+	seen, named     []bool
 	known           []uint32
 	resource        [2]string
 }
@@ -50,14 +44,12 @@ func (b *adder) add(f *found, column int) {
 	a := b.answer
 	if b.of != f.of {
 		b.flush()
-		b.of, b.named = f.of, make([]bool, len(f.of.groups.labellings.list))
+		b.of = f.of
 		if a.code != f.of {
 			b.copier = newCopier(a.code, f.of)
 		}
-		if of := f.match.groups; of == nil || len(of) > fewGroups {
-			b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
-			b.seen = make([]bool, len(f.of.groups.ids))
-		}
+		b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
+		b.seen, b.named = make([]bool, len(f.of.groups.ids)), make([]bool, len(f.of.groups.labellings.list))
 	}
 	last := -1
 	for row := range f.rows() {
@@ -72,10 +64,6 @@ func (b *adder) add(f *found, column int) {
 		n, stack := f.count(row), f.stacks.At(row)
 		a.Total += value
 		a.Samples += n
-		if b.values == nil {
-			b.sum(uint32(stack), value, n)
-			continue
-		}
 		b.values[stack] += value
 		b.samples[stack] += n
 	}
@@ -111,70 +99,21 @@ func (b *adder) addLabels(f *found, column int) {
 	}
 }
 
-// sum adds to the sum of a stack of the last segment.
-func (b *adder) sum(stack uint32, value, samples int64) {
-	if b.copier != nil {
-		stack = b.copier.stack(stack)
-	}
-	at, ok := b.sums[stack]
-	if !ok {
-		at = len(b.answer.Sums)
-		b.sums[stack] = at
-		b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
-	}
-	b.answer.Sums[at].Value += value
-	b.answer.Sums[at].Samples += samples
-}
-
 // note enters the profile_id and the name of a group.
 func (b *adder) note(s *Segment, g uint32) {
-	l := s.groups.labelling(g)
-	of := s.groups.labellings.list[l]
-	if b.seen != nil && of.form != odd {
-		b.seen[g] = true
-	} else if profile, _ := s.idsIn(g); profile != 0 {
+	if b.seen[g] {
+		return
+	}
+	b.seen[g] = true
+	if profile, _ := s.idsIn(g); profile != 0 {
 		b.ids = append(b.ids, profile)
 	} else if id := s.label(g, labelkey.ProfileID); id != "" {
 		b.texts[id] = true
 	}
-	if !b.named[l] {
+	if l := s.groups.labelling(g); !b.named[l] && len(b.names) < maxSpanNames {
 		b.named[l] = true
-		if name := s.value(of.set, labelkey.SpanName); len(b.names) < maxSpanNames {
-			b.names[name] = true
-		}
+		b.names[s.value(s.groups.set(g), labelkey.SpanName)] = true
 	}
-}
-
-// profiles returns the different values of profile_id of some groups, sorted.
-func (s *Segment) profiles(groups []bool) (ids []ident.Key) {
-	last := ident.Key(0)
-	for i := range s.index.order.Len() {
-		g := uint32(s.index.order.At(i))
-		if id := s.groups.ids[g].span; groups[g] && id != last && s.groups.form(g) != spanOnly {
-			last, ids = id, append(ids, id)
-		}
-	}
-	return ids
-}
-
-// union merges sorted lists. Equal ids become one.
-func union(lists [][]ident.Key) []ident.Key {
-	if len(lists) == 1 {
-		return slices.Compact(lists[0])
-	}
-	a, b := union(lists[:len(lists)/2]), union(lists[len(lists)/2:])
-	all := make([]ident.Key, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		least := min(a[0], b[0])
-		all = append(all, least)
-		if a[0] == least {
-			a = a[1:]
-		}
-		if b[0] == least {
-			b = b[1:]
-		}
-	}
-	return append(append(all, a...), b...)
 }
 
 // labelsOf returns the place of the labels that a query sums by.
@@ -195,13 +134,22 @@ func (b *adder) labelsOf(f *found, set uint32) uint32 {
 
 // flush adds the sums by stack of a segment to the answer.
 func (b *adder) flush() {
-	for stack, value := range b.values {
-		if b.samples[stack] != 0 || value != 0 {
-			b.sum(uint32(stack), value, b.samples[stack])
+	for n, value := range b.values {
+		if b.samples[n] == 0 && value == 0 {
+			continue
 		}
-	}
-	if b.seen != nil {
-		b.sorted = append(b.sorted, b.of.profiles(b.seen))
+		stack := uint32(n)
+		if b.copier != nil {
+			stack = b.copier.stack(stack)
+		}
+		at, ok := b.sums[stack]
+		if !ok {
+			at = len(b.answer.Sums)
+			b.sums[stack] = at
+			b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
+		}
+		b.answer.Sums[at].Value += value
+		b.answer.Sums[at].Samples += b.samples[n]
 	}
 	b.values, b.samples, b.seen = nil, nil, nil
 }

@@ -86,7 +86,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	trace := r.trace(a.span)
 	a.Trace, a.TraceOmitted = r.listTrace(trace)
 	if a.Span != nil {
-		timed := r.withExactTimes(r.withTimes(*a.Span))
+		timed := r.withExactTimes(*a.Span)
 		a.Span = &timed
 	}
 	a.Answer = r.answerOf(a, trace)

@@ -24,9 +24,6 @@ type Span struct {
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
-	// CPUTimes is when the CPU samples were taken, in their order: one entry for each
-	// 200th of the duration at most. Only the answer to a query has it.
-	CPUTimes []CPUTime `json:"cpuTimes,omitempty"`
 	// AfterEnd is CPU time that the span caused after its end, in no other number.
 	AfterEnd *AfterEnd `json:"afterEnd,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
@@ -102,14 +99,6 @@ func (s Span) wall() string {
 	return duration(s.Duration)
 }
 
-// cpuParts is the number of parts of a span's duration with CPU times: a lane of the page has few
-// more pixels.
-const cpuParts = 200
-
-// CPUTime is the time of CPU samples since the start of the span, their CPU time, and their
-// number. Times are in nanoseconds.
-type CPUTime [3]int64
-
 // AfterEnd is the CPU time of goroutines that a span had started, after its end.
 type AfterEnd struct {
 	CPUNs      int64 `json:"cpuNs"`
@@ -138,17 +127,4 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 		name = r.newSpan(s).title()
 	}
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
-}
-
-// withTimes returns s with the times of its CPU samples.
-func (r *Reader) withTimes(s Span) Span {
-	// Work without a span starts with its profile.
-	if s.CPUSamples == 0 || s.Manual || s.SummaryMissing {
-		return s
-	}
-	timed, _ := r.spanOf(store.SpanQuery{ID: s.ProfileID, Parts: cpuParts, Brief: true})
-	for _, t := range timed.CPUTimes {
-		s.CPUTimes = append(s.CPUTimes, CPUTime{t.After.Nanoseconds(), t.CPU.Nanoseconds(), t.Samples})
-	}
-	return s
 }

@@ -126,7 +126,7 @@ func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
 		all = all[:maxTraceSpans]
 	}
 	for _, s := range all {
-		spans = append(spans, r.withTimes(r.newSpan(s)))
+		spans = append(spans, r.newSpan(s))
 	}
 	nameKinds(spans, all)
 	return spans, max(0, omitted)

@@ -5,10 +5,9 @@ import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
 import { bareName, capital, colourOf, count, duration, percent, shortName, spanTitle, wall } from './format.js';
 
-// traceList shows when the spans of a trace ran, or when a single span was on a CPU.
+// traceList shows when the spans of a trace ran.
 export function traceList(data) {
   const { span } = data;
-  if (!data.trace && span?.cpuTimes) return h('section', { class: 'card trace', 'aria-label': 'When it was on a CPU' }, lanes([span], span), legend([span]));
   if (!data.trace) return null;
   const worked = data.trace.filter((s) => s.cpuSamples > 0);
   const [type, profiled] = worked.length ? ['cpu', worked] : ['wall', data.trace.filter((s) => s.wallSamples > 0)];
@@ -55,19 +54,17 @@ function lanes(spans, current) {
     h('ol', null, nested(spans).map(([s, depth]) => h('li', { 'aria-current': spans.length > 1 && s.profileId === current.profileId && 'true' },
       indent(h('a', { class: 'name', href: link('', { query: s.query }), title: spanTitle(s) }, spanTitle(s)), depth),
       lane(s, first, last),
-      h('span', { class: 'num muted' }, `${wall(s) == null ? '\u2013' : duration(s.durationNs)} \u00b7 ${s.cpuSamples ? duration(s.cpuNs) : '\u2013'}`, laneText(s) && h('span', { class: 'sr' }, `, ${laneText(s)}`)))))];
+      h('span', { class: 'num muted' }, `${wall(s) == null ? '\u2013' : duration(s.durationNs)} \u00b7 ${s.cpuSamples ? duration(s.cpuNs) : '\u2013'}`))))];
 }
 
 // legend has the meanings of the colours of lanes.
 function legend(spans) {
-  const placed = spans.some((s) => s.cpuTimes);
-  const pale = spans.some((s) => unplaced(s) > 0);
+  const worked = spans.some((s) => s.cpuSamples > 0);
   const late = spans.some((s) => s.afterEnd);
-  if (!placed && !pale && !late) return null;
+  if (!worked && !late) return null;
   return h('p', { class: 'muted legend' }, h('span', { class: 'key' }, 'wall time'),
-    placed && h('span', { class: 'key cpu' }, 'on a CPU, as samples were taken'),
-    pale && h('span', { class: 'key cpu pale' }, 'CPU time somewhere in it'),
-    late && h('span', { class: 'key late' }, 'CPU time after its end: how much, not when'));
+    worked && h('span', { class: 'key cpu' }, 'CPU time: how much, not when'),
+    late && h('span', { class: 'key late' }, 'CPU time after its end'));
 }
 
 // started returns when a span started in ms; a Date has whole ones only.
@@ -76,8 +73,8 @@ export function started(s) {
   return new Date(s.start).getTime() + (below ? Number(`0.${below}`) : 0);
 }
 
-// lane draws when a span ran, and when it was on a CPU, between two times in ms.
-export function lane(s, first, last) {
+// lane draws when a span ran between two times in ms, with its CPU time.
+function lane(s, first, last) {
   const start = started(s);
   const place = (cls, from, to) => {
     const el = h('i', { class: cls });
@@ -85,37 +82,10 @@ export function lane(s, first, last) {
     el.style.width = `max(2px, ${(to - from) / 1e6 / (last - first) * 100}%)`;
     return el;
   };
-  const pale = unplaced(s) > 0 && place('cpu pale', 0, s.durationNs);
-  if (pale) pale.style.opacity = Math.max(0.15, Math.min(0.6, unplaced(s) / s.durationNs));
-  return h('span', { class: 'lane', 'aria-hidden': 'true', title: laneText(s) },
-    place('wall', 0, s.durationNs), pale, busy(s).map(([from, to]) => place('cpu', from, to)),
+  return h('span', { class: 'lane', 'aria-hidden': 'true' },
+    place('wall', 0, s.durationNs), s.cpuSamples > 0 && place('cpu', 0, Math.min(s.cpuNs, s.durationNs)),
     s.afterEnd && place('late', s.durationNs, s.durationNs + s.afterEnd.cpuNs));
 }
-
-// laneText is a lane in words.
-export function laneText(s) {
-  const parts = busy(s);
-  const where = parts.length && `between ${duration(parts[0][0])} and ${duration(parts.at(-1)[1])} after its start`;
-  return [parts.length ? `on a CPU ${parts.length > 1 ? `in ${count(parts.length, 'part')}, ${where}` : where}` : s.cpuSamples && `${duration(s.cpuNs)} on a CPU at unknown times`,
-    s.afterEnd && `${duration(s.afterEnd.cpuNs)} of CPU time after its end`].filter(Boolean).join(', ');
-}
-
-// busy returns when a span was on a CPU, in ns after its start. A sample counts the time before it.
-function busy(s) {
-  const parts = [];
-  for (const [at, cpu, n] of s.cpuTimes ?? []) {
-    const from = Math.max(0, at - cpu / n);
-    // Samples that are one entry were taken within a 200th of the span.
-    const to = Math.min(s.durationNs, Math.max(at, Math.min(from + cpu, at + s.durationNs / 200)));
-    const before = parts.at(-1);
-    if (before && from <= before[1]) before[1] = Math.max(before[1], to);
-    else parts.push([from, to]);
-  }
-  return parts;
-}
-
-// unplaced returns a span's CPU time without known moments.
-export const unplaced = (s) => s.cpuSamples > 0 && Math.max(0, s.cpuNs - (s.cpuTimes ?? []).reduce((sum, [, cpu]) => sum + cpu, 0));
 
 // CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.
 const CLOCKS = 1;
