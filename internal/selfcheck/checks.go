@@ -69,7 +69,7 @@ func Run(f *Facts) (findings []Finding, number int) {
 		"The page log lists lost and waiting profiles.")
 	check("labels-by-public-api", Note, never, f.PublicAPI,
 		"Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels. CPU samples have no times.",
-		"Use a Go release that spanprof is tested with, without the tag spanprof_public.")
+		"Use a Go release that spanprof is tested with, on 386, amd64 or arm64, without the tag spanprof_public.")
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
 		"Call runtime.SetMutexProfileFraction(100).")
