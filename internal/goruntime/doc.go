@@ -23,8 +23,8 @@ import (
 	"sync"
 )
 
-// ErrPublic is returned by Unknown if the program selects the public API by the build tag
-// spanprof_public, and on processors other than 386, amd64 and arm64.
+// ErrPublic is returned by Unknown with the build tag spanprof_public, and on processors other
+// than 386, amd64 and arm64.
 var ErrPublic = errors.New("built with the tag spanprof_public")
 
 // Unknown returns nil if the runtime is as this package expects, whatever its version.
