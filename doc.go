@@ -58,8 +58,8 @@
 //
 // For that spanprof reads and writes labels by two functions that the Go runtime promises to
 // keep. At the start it verifies how runtime/pprof stores labels. If that is unexpected, and
-// with the build tag spanprof_public, it uses only runtime/pprof's public API. That cannot
-// read labels. End then restores the labels of the closest parent span that is open.
+// with the build tag spanprof_public, it uses only runtime/pprof's public API. So it does on
+// processors other than 386, amd64 and arm64. That API cannot read labels. End then restores the labels of the closest parent span that is open.
 // SetName shows in spans that start later. otel.Handle reports an unexpected runtime.
 //
 // # What no wrapper can do

@@ -74,9 +74,6 @@ func (l *labelling) register() {
 	if l.facts.NoProfileID && c.idScope == ScopeAllSpans && !c.disabled {
 		spanlabels.Counts.EverySpan.Store(true)
 	}
-	if l.provider != nil {
-		l.facts.Wrapper, l.facts.Inner = l.provider, l.provider.inner
-	}
 	spanlabels.Register(&l.facts)
 }
 

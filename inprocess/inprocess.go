@@ -15,13 +15,14 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -39,23 +40,22 @@ type TracerProvider interface {
 // for concurrent use. Handler, Flush, WriteReport and Shutdown of a nil Profiling do nothing: a
 // program may go on after an error of Start.
 type Profiling struct {
-	tp       TracerProvider
-	spans    *recorder
-	store    *store.Store
-	profiler *profiler.Profiler
-	handler  http.Handler
-	reporter report.Reporter
-	endWatch func()
+	tp         TracerProvider // nil without one
+	store      *store.Store
+	profiler   *profiler.Profiler
+	handler    http.Handler
+	reporter   report.Reporter
+	endWatch   context.CancelFunc
+	reportPath string // of the report of Shutdown, "" for none
+	shut       atomic.Bool
 
 	mu       sync.Mutex
 	counters []iter.Seq2[string, uint64] // of AddCounters
-	// reportPath is the file of the report, "" for none. Shutdown writes it once.
-	reportPath string
 }
 
 // Start profiles CPU, heap and wall time. It keeps the newest profiles and the spans of tp
 // in memory. tp may be nil in a program without OpenTelemetry, for work
-// with profile_id labels of its own. A nil pointer in tp is reported through otel.Handle.
+// with profile_id labels of its own.
 //
 // A process has one CPU profiler, so one call to Start is enough: a second Start gets no
 // CPU samples until the first is shut down, which its page reports.
@@ -65,7 +65,7 @@ type Profiling struct {
 // OTEL_SDK_DISABLED=true or SPANPROF_DISABLED=true nothing is profiled, and the page shows
 // why. See also [WithOptIn].
 func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
-	if !present("Start: the tracer provider", tp) {
+	if report.IsNil(tp) {
 		tp = nil
 	}
 	c := newConfig(opts)
@@ -80,7 +80,7 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if err != nil {
 		return nil, failed(err, exp)
 	}
-	p := &Profiling{tp: tp, spans: &recorder{SpanProcessor: s.SpanProcessor(), store: s}, store: s, profiler: prof, endWatch: func() {}}
+	p := &Profiling{tp: tp, store: s, profiler: prof, endWatch: func() {}}
 	p.handler = viewer.Handler(s, append(c.viewer,
 		viewer.WithFlush(p.flushPage),
 		viewer.WithRunning(running),
@@ -88,9 +88,11 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		viewer.WithStatus(p.status))...)
 	if prof.Status().Running {
 		if tp != nil {
-			tp.RegisterSpanProcessor(p.spans)
+			tp.RegisterSpanProcessor(s.SpanProcessor())
 		}
-		p.endWatch = p.watch(c.checkEvery)
+		var ctx context.Context
+		ctx, p.endWatch = context.WithCancel(context.Background())
+		go p.watch(ctx)
 		p.reportPath = os.Getenv(reportVariable)
 	}
 	return p, nil
@@ -105,15 +107,6 @@ func failed(err error, made interface{ Shutdown(context.Context) error }) error 
 	ctx, cancel := context.WithTimeout(context.Background(), maxFailure)
 	defer cancel()
 	return errors.Join(fmt.Errorf("inprocess: %w", err), made.Shutdown(ctx))
-}
-
-// present returns whether v can be used. A nil pointer is a mistake in the program, and is
-// reported under the argument's name.
-func present(argument string, v any) bool {
-	if v != nil && report.IsNil(v) {
-		otel.Handle(fmt.Errorf("inprocess: %s is a nil %T and is not used", argument, v))
-	}
-	return !report.IsNil(v)
 }
 
 // Handler returns the page, to be mounted under a path that ends in a slash. It
@@ -146,13 +139,10 @@ func (p *Profiling) AddCounters(more iter.Seq2[string, uint64]) {
 
 // Flush closes the open windows. It returns when the store and every other destination have
 // taken or lost their samples, or when ctx ends. The error names the destinations that lost
-// profiles or have not taken them yet. A nil ctx never ends.
+// profiles or have not taken them yet.
 func (p *Profiling) Flush(ctx context.Context) error {
 	if p == nil {
 		return nil
-	}
-	if ctx == nil {
-		ctx = context.Background()
 	}
 	return p.profiler.Flush(ctx)
 }
@@ -174,22 +164,19 @@ func (p *Profiling) flushPage(ctx context.Context) error {
 
 // Shutdown takes the last samples into the store, ends profiling and stops
 // recording spans, by the end of ctx. The tracer provider may be shut down
-// before or after. Calls after the first do nothing. A nil ctx never ends.
+// before or after. Calls after the first do nothing.
 //
 // If the environment has SPANPROF_REPORT, Shutdown also writes the report of [Profiling.WriteReport]
 // to that file, with mode 0600. An error is returned.
 func (p *Profiling) Shutdown(ctx context.Context) error {
-	if p == nil {
+	if p == nil || p.shut.Swap(true) {
 		return nil
-	}
-	if ctx == nil {
-		ctx = context.Background()
 	}
 	p.endWatch()
 	p.checkLog()
 	err := p.profiler.Shutdown(ctx)
 	if p.tp != nil {
-		p.tp.UnregisterSpanProcessor(p.spans)
+		p.tp.UnregisterSpanProcessor(p.store.SpanProcessor())
 	}
 	p.reporter.Wait(ctx)
 	return errors.Join(err, p.writeReportFile(ctx))
@@ -228,33 +215,23 @@ func (p *Profiling) status() viewer.Status {
 			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
 		}
 	}
-	v.SelfCheck, v.Message = check(p.facts())
+	v.SelfCheck, v.Message = selfcheck.Page(p.facts())
 	return v
 }
 
-// directoryCounters returns the account of a directory, without losses of 0.
+// directoryCounters returns the account of a directory.
 func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 	if s.Path == "" {
 		return nil
 	}
-	counters := []viewer.Counter{
+	return []viewer.Counter{
 		{Name: "directory: files written", Value: uint64(s.FilesWritten)},
 		{Name: "directory: size", Value: uint64(s.Bytes), Unit: "bytes"},
-		{Name: "directory: spans of earlier processes", Value: uint64(s.Spans)},
-		{Name: "directory: windows of earlier processes", Value: uint64(s.Windows)},
-	}
-	for _, loss := range []viewer.Counter{
 		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
 		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
-		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
-		{Name: "directory: spans without room in memory", Value: uint64(s.SpansLeftOut)},
-	} {
-		if loss.Value > 0 {
-			counters = append(counters, loss)
-		}
+		{Name: "directory: windows of earlier processes without room in memory", Value: uint64(s.WindowsLeftOut)},
 	}
-	return counters
 }
 
 // laneCounters returns the account of an exporter, without losses of 0.

@@ -124,28 +124,6 @@ func TestExporterIsShutDownWhereStartFails(t *testing.T) {
 	}
 }
 
-// A Start that fails does not wait for an exporter that cannot deliver what it has.
-func TestStartFailsInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		if _, err := inprocess.Start(nil, inprocess.WithExporter(new(undelivered)), inprocess.WithProfilerOptions(profiler.WithWindow(1))); err == nil || !strings.Contains(err.Error(), "window") {
-			t.Errorf("Start: %v, want an error about the window", err)
-		}
-		if d := time.Since(begin); d > 10*time.Second {
-			t.Errorf("Start failed after %v", d)
-		}
-	})
-}
-
-// undelivered is an exporter that goes on trying to deliver what it has until its time
-// is over.
-type undelivered struct{ exportertest.Recorder }
-
-func (*undelivered) Shutdown(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // unreachable is an exporter without its destination.
 type unreachable struct{ exportertest.Recorder }
 
@@ -211,62 +189,17 @@ func TestOptIn(t *testing.T) {
 	}
 }
 
-// pointer has methods that fail on a nil pointer.
-type pointer struct {
-	exportertest.Recorder
-	*spanprof.TracerProvider
-}
-
-func (p *pointer) ForceFlush(ctx context.Context) error { return p.Recorder.ForceFlush(ctx) }
-func (p *pointer) Shutdown(ctx context.Context) error   { return p.Recorder.Shutdown(ctx) }
-
+// Nil arguments count as none.
 func TestNilArguments(t *testing.T) {
-	kind := inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindGoroutine))
-	var none context.Context
-	for name, test := range map[string]struct {
-		start  func() (*inprocess.Profiling, error)
-		report string // "" for none
-		err    string
-	}{
-		"no provider":       {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind) }, "", ""},
-		"nil pointer of it": {func() (*inprocess.Profiling, error) { return inprocess.Start((*pointer)(nil), kind) }, "Start: the tracer provider is a nil *inprocess_test.pointer", ""},
-		"nil option":        {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, nil, kind) }, "", ""},
-		"nil exporter":      {func() (*inprocess.Profiling, error) { return inprocess.Start(nil, kind, inprocess.WithExporter(nil)) }, "", ""},
-		"nil pointer to an exporter": {func() (*inprocess.Profiling, error) {
-			return inprocess.Start(nil, kind, inprocess.WithExporter((*pointer)(nil)))
-		}, "WithExporter: the exporter is a nil *inprocess_test.pointer", ""},
-		"nil resource": {func() (*inprocess.Profiling, error) {
-			return inprocess.Start(nil, kind, inprocess.WithProfilerOptions(profiler.WithResource(nil)))
-		}, "", "leave WithResource out"},
-		"nil profiler option": {func() (*inprocess.Profiling, error) {
-			return inprocess.Start(nil, kind, inprocess.WithProfilerOptions(nil))
-		}, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var reports []string
-			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reports = append(reports, err.Error()) }))
-			t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
-			p, err := test.start()
-			if test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("got error %v, want one with %q", err, test.err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.AddCounters(nil)
-			if err := p.Flush(none); err != nil {
-				t.Error(err)
-			}
-			if err := p.Shutdown(none); err != nil {
-				t.Error(err)
-			}
-			if test.report == "" && len(reports) != 0 || test.report != "" && (len(reports) != 1 || !strings.Contains(reports[0], test.report)) {
-				t.Errorf("got reports %q, want one with %q", reports, test.report)
-			}
-		})
+	for name, tp := range map[string]inprocess.TracerProvider{"nil": nil, "nil pointer": (*spanprof.TracerProvider)(nil)} {
+		p, err := inprocess.Start(tp, nil, inprocess.WithExporter(nil), goroutines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.AddCounters(nil)
+		if err := errors.Join(p.Flush(t.Context()), p.Shutdown(t.Context())); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ package inprocess
 import (
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/env"
@@ -28,16 +27,13 @@ type config struct {
 	store     []store.Option
 	viewer    []viewer.Option
 	optIn     bool
-	// checkEvery is the time between two self-checks for the log.
-	checkEvery time.Duration
 }
 
 func newConfig(opts []Option) config {
 	build, _ := debug.ReadBuildInfo()
 	c := config{
-		profiler:   []profiler.Option{profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindWall)},
-		viewer:     []viewer.Option{viewer.WithSourceCode(viewer.SourceCode{Build: build})},
-		checkEvery: checkEvery,
+		profiler: []profiler.Option{profiler.WithKinds(exporter.KindCPU, exporter.KindHeap, exporter.KindWall)},
+		viewer:   []viewer.Option{viewer.WithSourceCode(viewer.SourceCode{Build: build})},
 	}
 	for _, o := range opts {
 		if o != nil {
@@ -86,12 +82,10 @@ func WithViewerOptions(opts ...viewer.Option) Option {
 // WithExporter gives every profile to another exporter too, such as one that pushes
 // to Pyroscope. The store does not wait for it; Flush does, and so does the page's
 // flush button for ten seconds. Shutdown shuts it down, and so does a Start that
-// fails. Given again, it adds one more. Nil adds none; a nil pointer is reported too.
+// fails. Given again, it adds one more. Nil adds none.
 func WithExporter(e exporter.Exporter) Option {
 	return optionFunc(func(c *config) {
-		if present("WithExporter: the exporter", e) {
-			c.exporters = append(slices.Clip(c.exporters), e)
-		}
+		c.exporters = append(slices.Clip(c.exporters), e) // NewMulti leaves nil out
 	})
 }
 

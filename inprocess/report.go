@@ -63,20 +63,16 @@ func (w *response) Header() http.Header         { return w.header }
 func (w *response) WriteHeader(status int)      { w.status = status }
 func (w *response) Write(b []byte) (int, error) { return w.body.Write(b) }
 
-// writeReportFile writes the report to the file of the environment, once.
+// writeReportFile writes the report to the file of the environment.
 func (p *Profiling) writeReportFile(ctx context.Context) error {
-	p.mu.Lock()
-	path := p.reportPath
-	p.reportPath = ""
-	p.mu.Unlock()
-	if path == "" {
+	if p.reportPath == "" {
 		return nil
 	}
 	report, err := p.report(ctx)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Dir(path), filepath.Base(path), report); err != nil {
+	if err := atomicfile.Write(filepath.Dir(p.reportPath), filepath.Base(p.reportPath), report); err != nil {
 		return fmt.Errorf("inprocess: %s: %w", reportVariable, err)
 	}
 	return nil

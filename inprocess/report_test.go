@@ -51,16 +51,6 @@ func TestReportFile(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 || info.Size() < 1000 {
 		t.Errorf("error %v, file %v", err, info)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.writeReportFile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("error %v: a second shutdown has written %v", err, files)
-	}
-
 	p = newReported(t, filepath.Join(dir, "missing", "report.html"))
 	if err := p.writeReportFile(t.Context()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "SPANPROF_REPORT") {
 		t.Errorf("error %v", err)

@@ -5,13 +5,9 @@ package store_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -86,33 +82,6 @@ func TestSpanResource(t *testing.T) {
 			t.Errorf("after profile %d: spans of %q, others %q", i, spans, others)
 		}
 	}
-}
-
-// Shutdown waits for the report that spans and profiles have different services.
-func TestShutdownWaitsForReports(t *testing.T) {
-	defer quietErrors(t)
-	synctest.Test(t, func(t *testing.T) {
-		var heard []string
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-			if !strings.Contains(err.Error(), `service.name "kiosk", CPU profiles ["checkout"]`) {
-				return // of another test: TestSpanResource reports late
-			}
-			<-time.After(time.Millisecond)
-			heard = append(heard, err.Error())
-		}))
-		s := newStore(t)
-		kiosk := resource.NewSchemaless(attribute.String("service.name", "kiosk"))
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(kiosk))
-		_, span := tp.Tracer("test").Start(t.Context(), "GET /")
-		span.End()
-		for i := range 2 {
-			export(t, s, inWindow(i, exporter.KindCPU, cpuProfile()))
-		}
-		shutdown(t, s)
-		if len(heard) != 1 {
-			t.Errorf("heard %q, want once that the services differ", heard)
-		}
-	})
 }
 
 func tpResource(span any) *resource.Resource { return span.(sdktrace.ReadOnlySpan).Resource() }

@@ -39,9 +39,8 @@ type Store struct {
 	// asking bounds the questions that run over all rows at a time.
 	asking chan struct{}
 
-	// compared is set once the services of a CPU profile and of the spans were compared.
-	// differ is set once they differed.
-	compared, differ atomic.Bool
+	// compared is the number of CPU profiles since the first span.
+	compared atomic.Int64
 }
 
 var _ exporter.Exporter = (*Store)(nil)
@@ -108,8 +107,8 @@ func (s *Store) Export(_ context.Context, p *exporter.Profile) error {
 	}
 	s.intake.Drain()
 	err := s.room.Export(p)
-	if err == nil && p.Kind() == exporter.KindCPU {
-		s.compareServices()
+	if err == nil && p.Kind() == exporter.KindCPU && s.intake.Resource() != nil {
+		s.compared.Add(1)
 	}
 	return err
 }
@@ -184,24 +183,14 @@ func (s *Store) SpanResource() *resource.Resource {
 	return s.intake.Resource()
 }
 
-// compareServices reports once if spans and CPU profiles have different services. They are
-// joined all the same, but other tools join them by service.name.
-func (s *Store) compareServices() {
-	of, profiled := s.intake.Resource(), s.room.Services()
-	spans := ident.Service(of)
-	// The first profile after the first span may have come before it, see SpanResource.
-	if of == nil || slices.Contains(profiled, spans) || !s.compared.Swap(true) || s.differ.Swap(true) {
-		return
-	}
-	s.reporter.Report(fmt.Errorf("store: spans have service.name %q, CPU profiles %q: give the profiler the resource of the tracer provider, by WithResource", spans, profiled))
-}
-
 // Services returns service.name of the span that ended last, and whether there is one. If
-// CPU profiles after the first span are of other services, it returns these too, sorted.
+// CPU profiles after the first span are of other services, it returns these too, sorted. They
+// are joined all the same, but other tools join them by service.name.
 func (s *Store) Services() (spans string, known bool, others []string) {
 	of := s.SpanResource()
 	spans = ident.Service(of)
-	if profiled := s.room.Services(); of != nil && s.differ.Load() && !slices.Contains(profiled, spans) {
+	// The first profile after the first span may have come before it, see SpanResource.
+	if profiled := s.room.Services(); s.compared.Load() > 1 && !slices.Contains(profiled, spans) {
 		others = profiled
 	}
 	return spans, of != nil, others

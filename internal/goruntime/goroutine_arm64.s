@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !purego
+//go:build !spanprof_public
 
 #include "textflag.h"
 

@@ -1,6 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build (386 || amd64 || arm64) && !spanprof_public
+
 package goruntime
 
 import (
@@ -52,11 +54,5 @@ func deep(n int) uint32 {
 func BenchmarkGoroutine(b *testing.B) {
 	for b.Loop() {
 		Goroutine()
-	}
-}
-
-func BenchmarkNanotime(b *testing.B) {
-	for b.Loop() {
-		Nanotime()
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !go1.28 && !spanprof_public
+//go:build (386 || amd64 || arm64) && !go1.28 && !spanprof_public
 
 package goruntime
 
@@ -18,3 +18,21 @@ func goroutineProfile(records []StackRecord, labels []*LabelSet) (n int, ok bool
 
 // ListsGoroutines reports whether Goroutines can list them.
 func ListsGoroutines() bool { return Unknown() == nil }
+
+// Goroutines returns the stacks and label sets of all goroutines, nil unless
+// ListsGoroutines. It reuses the memory of both slices, which are nil or from an earlier call.
+func Goroutines(records []StackRecord, labels []*LabelSet) ([]StackRecord, []*LabelSet) {
+	if !ListsGoroutines() {
+		return nil, nil
+	}
+	n, _ := goroutineProfile(nil, nil)
+	for {
+		if room := n + n/8 + 64; cap(records) < n || cap(records) > 4*room { // others start meanwhile
+			records, labels = make([]StackRecord, room), make([]*LabelSet, room)
+		}
+		var ok bool
+		if n, ok = goroutineProfile(records[:cap(records)], labels[:cap(labels)]); ok {
+			return records[:n], labels[:n]
+		}
+	}
+}

@@ -1,13 +1,12 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.28 || spanprof_public
+//go:build go1.28 || spanprof_public || !(386 || amd64 || arm64)
 
 package goruntime
-
-const notLinked = "goruntime: used although Unknown returns an error"
 
 // ListsGoroutines is false.
 func ListsGoroutines() bool { return false }
 
-func goroutineProfile([]StackRecord, []*LabelSet) (int, bool) { panic(notLinked) }
+// Goroutines returns nil.
+func Goroutines([]StackRecord, []*LabelSet) ([]StackRecord, []*LabelSet) { return nil, nil }

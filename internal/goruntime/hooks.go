@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !spanprof_public
+//go:build (386 || amd64 || arm64) && !spanprof_public
 
 package goruntime
 
@@ -16,20 +16,35 @@ import (
 // Each of the functions that are linked here has the runtime's promise in its
 // comment, in Go 1.26 and 1.27.
 
-//go:linkname setProfLabel runtime/pprof.runtime_setProfLabel
-func setProfLabel(s *LabelSet)
+// SetLabels makes s, which may be nil, what the calling goroutine carries.
+//
+//go:linkname SetLabels runtime/pprof.runtime_setProfLabel
+func SetLabels(s *LabelSet)
 
-//go:linkname getProfLabel runtime/pprof.runtime_getProfLabel
-func getProfLabel() *LabelSet
+// GoroutineLabels returns what the calling goroutine carries.
+//
+//go:linkname GoroutineLabels runtime/pprof.runtime_getProfLabel
+func GoroutineLabels() *LabelSet
 
-//go:linkname readProfile runtime/pprof.readProfile
-func readProfile() ([]uint64, []*LabelSet, bool)
+// Nanotime returns the nanoseconds since a moment before the program's start. Times in
+// the records of ReadCPUProfile are on the same clock. It is positive.
+//
+//go:linkname Nanotime runtime.nanotime
+func Nanotime() int64
 
-//go:linkname nanotime runtime.nanotime
-func nanotime() int64
+// ReadCPUProfile waits for samples of the running CPU profile. Their records have
+// length, time, count and stack, and each has a label set. The next call overwrites
+// them. When the profile has been stopped and all is read, it returns true. Only one
+// goroutine may read.
+//
+//go:linkname ReadCPUProfile runtime/pprof.readProfile
+func ReadCPUProfile() (records []uint64, labels []*LabelSet, eof bool)
 
-//go:linkname expandFinalInlineFrame runtime/pprof.runtime_expandFinalInlineFrame
-func expandFinalInlineFrame(stack []uintptr) []uintptr
+// ExpandFinalInlineFrame adds the callers that the last address of a truncated
+// stack is inlined into. It may write to the array behind stack.
+//
+//go:linkname ExpandFinalInlineFrame runtime/pprof.runtime_expandFinalInlineFrame
+func ExpandFinalInlineFrame(stack []uintptr) []uintptr
 
 //go:linkname frameName runtime/pprof.runtime_FrameSymbolName
 func frameName(f *runtime.Frame) string
@@ -37,15 +52,18 @@ func frameName(f *runtime.Frame) string
 //go:linkname frameStartLine runtime/pprof.runtime_FrameStartLine
 func frameStartLine(f *runtime.Frame) int
 
-// SetLabels makes s, which may be nil, what the calling goroutine carries.
-func SetLabels(s *LabelSet) { setProfLabel(s) }
+// Goroutine returns a number that distinguishes the calling goroutine from others that run
+// at the same time. It stays the same. The number of a goroutine that has ended may be
+// reused for another one. Two goroutines may have the same number if their records in the
+// runtime are 64 GiB apart.
+func Goroutine() uint32 { return uint32(goroutine() >> unusedBits) }
 
-// GoroutineLabels returns what the calling goroutine carries.
-func GoroutineLabels() *LabelSet { return getProfLabel() }
+// unusedBits are 0 in the address of a goroutine's record, which is aligned.
+const unusedBits = 4
 
-// Nanotime returns the nanoseconds since a moment before the program's start. Times in
-// the records of ReadCPUProfile are on the same clock. It is positive.
-func Nanotime() int64 { return nanotime() }
+// goroutine returns the address of the runtime's record of the calling goroutine: the g
+// register of Go's assembler, or where the assembler has it in thread-local storage.
+func goroutine() uintptr
 
 // anyWords is the layout of an any that holds a pointer.
 type anyWords struct{ typ, data unsafe.Pointer }
@@ -95,16 +113,6 @@ func Marked[T any](s *LabelSet) *T {
 	}
 	return (*T)(unsafe.Pointer(unsafe.StringData(mark.Value)))
 }
-
-// ReadCPUProfile waits for samples of the running CPU profile. Their records have
-// length, time, count and stack, and each has a label set. The next call overwrites
-// them. When the profile has been stopped
-// and all is read, it returns true. Only one goroutine may read.
-func ReadCPUProfile() (records []uint64, labels []*LabelSet, eof bool) { return readProfile() }
-
-// ExpandFinalInlineFrame adds the callers that the last address of a truncated
-// stack is inlined into. It may write to the array behind stack.
-func ExpandFinalInlineFrame(stack []uintptr) []uintptr { return expandFinalInlineFrame(stack) }
 
 // symbolize returns what is at a return address of a stack. Functions are named as
 // profiles name them: with the types of a generic one.

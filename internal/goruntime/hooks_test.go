@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !spanprof_public
+//go:build (386 || amd64 || arm64) && !spanprof_public
 
 package goruntime
 

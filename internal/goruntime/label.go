@@ -17,6 +17,9 @@ type Label struct{ Key, Value string }
 // nobody changes once a goroutine carries the set.
 type LabelSet struct{ List []Label }
 
+// StackRecord is the runtime's internal/profilerecord.StackRecord.
+type StackRecord struct{ Stack []uintptr }
+
 // LabelsKey is the key under which runtime/pprof keeps labels in a context.
 var LabelsKey = contextkey.Asked(func(ctx context.Context) { pprof.Label(ctx, "") })
 

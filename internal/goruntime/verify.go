@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !spanprof_public
+//go:build (386 || amd64 || arm64) && !spanprof_public
 
 package goruntime
 
@@ -35,10 +35,18 @@ func verify() error {
 	return verifyOwn()
 }
 
-// verifyLayout checks the layout of a value that runtime/pprof stores in a context.
+// verifyLayout checks the layout of a value that runtime/pprof stores in a context: a pointer to
+// a slice of two strings each, in any structs of one field.
 func verifyLayout(made any) error {
 	t := reflect.TypeOf(made)
-	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[LabelSet]()) {
+	if t == nil || t.Kind() != reflect.Pointer {
+		return fmt.Errorf("labels are kept as %v", t)
+	}
+	list := t.Elem()
+	for list.Kind() == reflect.Struct && list.NumField() == 1 {
+		list = list.Field(0).Type
+	}
+	if list.Kind() != reflect.Slice || !isLabel(list.Elem()) {
 		return fmt.Errorf("labels are kept as %v", t)
 	}
 	words := (*anyWords)(unsafe.Pointer(&made))
@@ -48,35 +56,8 @@ func verifyLayout(made any) error {
 	return nil
 }
 
-// sameLayout reports whether two types of strings, slices and structs consist of the same
-// parts. Names of types and fields do not count. It does not look into other types.
-func sameLayout(a, b reflect.Type) bool {
-	// A struct of one field lies in memory as the field does.
-	for a.Kind() == reflect.Struct && a.NumField() == 1 {
-		a = a.Field(0).Type
-	}
-	for b.Kind() == reflect.Struct && b.NumField() == 1 {
-		b = b.Field(0).Type
-	}
-	if a.Kind() != b.Kind() {
-		return false
-	}
-	switch a.Kind() {
-	case reflect.Slice:
-		return sameLayout(a.Elem(), b.Elem())
-	case reflect.Struct:
-		if a.NumField() != b.NumField() {
-			return false
-		}
-		for i := range a.NumField() {
-			if !sameLayout(a.Field(i).Type, b.Field(i).Type) {
-				return false
-			}
-		}
-		return true
-	default:
-		return a.Kind() == reflect.String
-	}
+func isLabel(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.NumField() == 2 && t.Field(0).Type.Kind() == reflect.String && t.Field(1).Type.Kind() == reflect.String
 }
 
 // verifyOwn checks that runtime/pprof reads a set made here, and leaves its mark

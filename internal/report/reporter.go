@@ -6,7 +6,10 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +20,13 @@ import (
 )
 
 const (
+	// apart is the least time between two reports of one cause.
+	apart = time.Minute
+	// maxCauses bounds the causes. A server may return another text each time.
+	maxCauses = 64
+	// maxCause is how many bytes of an error's first line distinguish causes, after the ids
+	// are folded; maxLine is how many are folded.
+	maxCause, maxLine = 200, 1000
 	// maxReports is how many errors may wait for a blocked error handler.
 	maxReports = 16
 	// reportGrace is how long Shutdown waits for the error handler, to report
@@ -32,21 +42,62 @@ type Reporter struct {
 	mu      sync.Mutex
 	causes  map[string]*cause
 	waiting []error
-	missed  int           // errors that found no room since the last report
 	idle    chan struct{} // closed when no report is running; nil when none is
+}
+
+// cause is a set of errors with texts that differ only in ids.
+type cause struct {
+	reported time.Time // the last time
+	since    int       // errors without a report since then
 }
 
 // Report returns immediately. It reports an error at most once a minute per cause, with
 // the number of errors in between. Otherwise a server that refuses every profile would
 // fill the log. Two errors have one cause if their first lines differ only in numbers.
-// When maxReports errors are waiting, err is only counted, and the count is reported in
-// its turn.
+// When maxReports errors are waiting, err is dropped.
 func (r *Reporter) Report(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err = r.limit(err, time.Now()); err != nil {
-		r.add(err)
+	now := time.Now()
+	c := r.cause(causeOf(err), now)
+	if now.Sub(c.reported) < apart {
+		c.since++
+		return
 	}
+	if c.since > 0 {
+		err = fmt.Errorf("%w (and %d more like it since %s)", err, c.since, c.reported.Format(time.TimeOnly))
+	}
+	c.reported, c.since = now, 0
+	r.add(err)
+}
+
+// cause returns the cause with a text; the caller holds r.mu. Errors beyond the bound have one
+// cause in common.
+func (r *Reporter) cause(text string, now time.Time) *cause {
+	if r.causes == nil {
+		r.causes = make(map[string]*cause)
+	}
+	if r.causes[text] == nil && len(r.causes) >= maxCauses {
+		maps.DeleteFunc(r.causes, func(_ string, c *cause) bool { return now.Sub(c.reported) >= apart })
+		if len(r.causes) >= maxCauses {
+			text = ""
+		}
+	}
+	if r.causes[text] == nil {
+		r.causes[text] = new(cause)
+	}
+	return r.causes[text]
+}
+
+// ids matches UUIDs and runs of hexadecimal digits with a decimal digit: numbers and ids of
+// requests, traces and pods.
+var ids = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-f]*[0-9][0-9a-f]*`)
+
+// causeOf returns the first line of an error with 0 for each number and id.
+func causeOf(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	line = ids.ReplaceAllString(line[:min(len(line), maxLine)], "0")
+	return line[:min(len(line), maxCause)]
 }
 
 // synchronous is the handler of [Synchronous], nil in a program.
@@ -66,11 +117,9 @@ func (r *Reporter) add(err error) {
 		(*handle)(err)
 		return
 	}
-	if len(r.waiting) == maxReports {
-		r.missed++
-		return
+	if len(r.waiting) < maxReports {
+		r.waiting = append(r.waiting, err)
 	}
-	r.waiting = append(r.waiting, err)
 	if r.idle == nil {
 		r.idle = make(chan struct{})
 		r.next()
@@ -79,19 +128,13 @@ func (r *Reporter) add(err error) {
 
 // next starts the next report, if there is one; the caller holds r.mu.
 func (r *Reporter) next() {
-	var err error
-	switch {
-	case len(r.waiting) > 0:
-		err = r.waiting[0]
-		r.waiting = slices.Delete(r.waiting, 0, 1)
-	case r.missed > 0:
-		err = fmt.Errorf("%d more error(s) are not reported: the error handler was busy", r.missed)
-		r.missed = 0
-	default:
+	if len(r.waiting) == 0 {
 		close(r.idle)
 		r.idle = nil
 		return
 	}
+	err := r.waiting[0]
+	r.waiting = slices.Delete(r.waiting, 0, 1)
 	go r.handle(err)
 }
 
@@ -108,10 +151,9 @@ func (r *Reporter) handle(err error) {
 	otel.Handle(err)
 }
 
-// Wait flushes. It returns when every error has been reported, ctx ends or reportGrace is
-// over: the caller may be the error handler.
+// Wait returns when every error has been reported, ctx ends or reportGrace is over: the caller
+// may be the error handler.
 func (r *Reporter) Wait(ctx context.Context) {
-	r.Flush()
 	r.mu.Lock()
 	idle := r.idle
 	r.mu.Unlock()

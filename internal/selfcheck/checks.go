@@ -16,17 +16,10 @@ import (
 
 const always, never = true, false
 
-// Findings that the log treats as one.
-const (
-	notWrapped = "provider-not-wrapped"
-	notGlobal  = "provider-not-global"
-	beforeWrap = "tracers-before-wrap"
-)
-
 // head are the findings for the head of a page: nothing is measured, or not as usual.
 var head = []string{
 	"disabled-by-environment", "second-profiler", "cpu-profile-of-others", "cpu-profile-waits",
-	"exporter-failing", "cpu-not-measured", "labels-by-public-api",
+	"exporter-failing", "labels-by-public-api",
 }
 
 // Run makes all checks. It returns the findings, wrong ones first, and the number of checks.
@@ -49,7 +42,6 @@ func Run(f *Facts) (findings []Finding, number int) {
 	unrecorded := on && s.SpansEnded == 0 && s.SpansRunning == 0
 	started := f.Sampled + f.Unsampled
 	tracers, bare, roots := f.unlabelled()
-	noneLabelled := bare > 0 && bare == roots
 	labelled := roots - bare
 	if f.NoProfileID {
 		labelled = s.SpansEnded
@@ -75,12 +67,9 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("exporter-failing", Wrong, never, lane != "",
 		fmt.Sprintf("Profiles do not reach %s", lane),
 		"The page log lists lost and waiting profiles.")
-	check("cpu-not-measured", Note, never, p.Running && !measures(exporter.KindCPU),
-		"CPU time is not among the kinds that are measured.",
-		"Name exporter.KindCPU in WithKinds.")
 	check("labels-by-public-api", Note, never, f.PublicAPI,
 		"Goroutines are labelled by runtime/pprof's public API alone, which cannot read labels. CPU samples have no times.",
-		"Use a Go release that spanprof is tested with, without the tag spanprof_public.")
+		"Use a Go release that spanprof is tested with, on 386, amd64 or arm64, without the tag spanprof_public.")
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
 		"Call runtime.SetMutexProfileFraction(100).")
@@ -91,27 +80,18 @@ func Run(f *Facts) (findings []Finding, number int) {
 		fmt.Sprintf("%d of %d rounds of wall time were skipped: %s cost more than the budget.", p.Wall.RoundsSkipped, rounds, count(f.Goroutines, "goroutine")),
 		"Raise the budget by profiler.WithWallBudget, or leave the kind wall out of WithKinds.")
 
-	check("provider-no-op", Note, never, on && f.NoOp,
-		"The wrapped tracer provider is a no-op: it makes no spans, so no sample has labels.",
-		"Wrap the SDK's provider by spanprof.NewTracerProvider, unless tracing is off on purpose.")
-	check("provider-not-set", Note, never, unrecorded && f.Given && f.Apart && started == 0,
-		"0 spans were recorded. otel.GetTracerProvider does not return the provider that inprocess.Start got.",
+	check("provider-not-set", Note, never, unrecorded && f.NotSet && started == 0,
+		"0 spans were recorded. The program has not called otel.SetTracerProvider.",
 		"Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider and inprocess.Start.")
-	check("provider-missing", Wrong, f.enough(int64(f.Sampled)), unrecorded && (!f.Given || f.Apart) && f.Sampled > 0,
+	check("provider-missing", Wrong, f.enough(int64(f.Sampled)), unrecorded && f.Sampled >= fewSpans,
 		fmt.Sprintf("About %s are labelled and 0 are recorded: inprocess.Start got no tracer provider, or another one.", count(f.Sampled, "span")),
 		"Give what spanprof.NewTracerProvider returned to inprocess.Start.")
-	check("provider-shut-down", Wrong, f.enough(int64(f.Lost)), on && p.Running && f.Lost >= fewSpans,
-		fmt.Sprintf("The tracer provider that inprocess.Start got was shut down. About %s were labelled since, and 0 are recorded.", count(f.Lost, "span")),
-		"Register the SpanProcessor of Profiling.Store with the new provider, and get tracers from that.")
-	check(notWrapped, Wrong, f.enough(bare), noneLabelled && f.Wrappers == 0,
-		count(bare, "local root span")+" ended and none has labels, so no sample can be theirs. Package spanprof does not wrap the tracer provider.",
-		"Wrap the SDK's provider by spanprof.NewTracerProvider, or register spanprof.NewSpanProcessor with it. Give the wrapper to otel.SetTracerProvider and inprocess.Start.")
-	check(notGlobal, Wrong, f.enough(bare), noneLabelled && f.Wrappers > 0 && f.Inner,
-		count(bare, "local root span")+" ended and none has labels, so no sample can be theirs. The global tracer provider is the SDK's own, not its wrapper.",
-		"Give what spanprof.NewTracerProvider returned to otel.SetTracerProvider.")
-	check(beforeWrap, severity, severity == Wrong && f.enough(bare), bare > 0 && (!noneLabelled || f.Wrappers > 0 && !f.Inner),
-		fmt.Sprintf("%d of %d local root spans have no labels, all of %s %s. The tracers are from the SDK's own provider, not from the wrapper.", bare, roots, count(len(tracers), "tracer"), list(tracers...)),
-		"Get tracers from the wrapper, or register spanprof.NewSpanProcessor with the SDK's provider: it labels spans of older tracers.")
+	check("provider-replaced", Note, never, s.SamplesUnseen >= enoughSpans,
+		fmt.Sprintf("%s are of spans that the store did not record, as after a reload that replaces the tracer provider.", count(s.SamplesUnseen, "CPU sample")),
+		"Register the SpanProcessor of Profiling.Store with each new provider.")
+	check("spans-without-labels", severity, severity == Wrong && f.enough(bare), bare > 0,
+		fmt.Sprintf("%d of %d local root spans have no labels, all of %s %s. Package spanprof does not wrap the provider of their tracers.", bare, roots, count(len(tracers), "tracer"), list(tracers...)),
+		"Wrap the SDK's provider by spanprof.NewTracerProvider. Give the wrapper to otel.SetTracerProvider and inprocess.Start, and get tracers from it. Or register spanprof.NewSpanProcessor with the SDK's provider.")
 
 	check("spans-not-sampled", Note, never, on && 20*f.Sampled < started && (f.Unsampled >= 10*enoughSpans || f.Sampled == 0 && f.Unsampled >= fewSpans),
 		fmt.Sprintf("Of about %s %s were not sampled, and only sampled spans are labelled.", count(started, "span"), termtext.Percent(int64(f.Unsampled), int64(started))),
@@ -136,19 +116,13 @@ func Run(f *Facts) (findings []Finding, number int) {
 			termtext.Percent(int64(s.CPUTimeLabelled), int64(s.CPUTime)), s.CPUTime.Round(100*time.Millisecond), count(labelled, "local root span")),
 		"Start spans around that work. A worker of a pool gets a job's labels from its own span or spanprof.Do, a new goroutine from spanprof.Go.")
 
-	check("service-names-differ", Wrong, never, f.HasSpans && len(f.Profiled) > 0,
+	check("service-names-differ", Wrong, always, f.HasSpans && len(f.Profiled) > 0,
 		fmt.Sprintf("Spans have service.name %s, CPU profiles %s. Tools other than this page join them by that name.", list(f.Service), list(f.Profiled...)),
 		"Give profiler.WithResource the resource of the tracer provider. Without the option inprocess.Start uses it by default.")
 	check("service-unnamed", Note, never, f.HasSpans && (f.Service == "" || strings.HasPrefix(f.Service, "unknown_service")),
 		fmt.Sprintf("The resource of the spans names no service: service.name is %s.", list(f.Service)),
 		"Set OTEL_SERVICE_NAME, or give sdktrace.WithResource a resource with service.name.")
-	check("spans-not-kept", Note, never, s.SpansEnded > 0 && s.SpansNotKept >= s.SpansEnded,
-		fmt.Sprintf("0 of %s are kept: WithSampling excludes them all.", count(s.SpansEnded, "span")),
-		"Raise the fraction of WithSampling.")
-	check("store-too-small", Wrong, never, s.WindowsRefused > 0,
-		fmt.Sprintf("%s did not fit into the store of %d MiB: the samples are on no page.", count(s.WindowsRefused, "profile"), s.MaxBytes>>20),
-		"Raise WithMaxBytes, or make windows shorter by WithWindow.")
-	check("store-too-small", Note, never, s.WindowsRefused == 0 && s.WindowsReceived >= 20 && s.Windows <= 8 && s.WindowsEvicted > 0,
+	check("store-too-small", Note, never, s.WindowsReceived >= 20 && s.Windows <= 8 && s.WindowsEvicted > 0,
 		fmt.Sprintf("The store has space for %s: of %d received, %d were evicted.", count(s.Windows, "window"), s.WindowsReceived, s.WindowsEvicted),
 		"Raise WithMaxBytes; profiles use three quarters of it.")
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/selfcheck"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 )
@@ -35,8 +36,7 @@ func healthy() *selfcheck.Facts {
 			Windows: 90, WindowsReceived: 400, WindowsEvicted: 310, MaxBytes: 64 << 20,
 		},
 		Tracers:     []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
-		RunningLong: 20, HasSpans: true, Service: "shop",
-		Given: true, Wrappers: 1, Sampled: 20_000, Unsampled: 80_000, EndedElsewhere: 90, Wiped: 90,
+		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, EndedElsewhere: 90, Wiped: 90,
 	}
 }
 
@@ -47,12 +47,9 @@ func run(f *selfcheck.Facts) []selfcheck.Finding {
 
 func TestHealthy(t *testing.T) {
 	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
-		if found, n := selfcheck.Run(f); len(found) > 0 || n != 30 {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 24 {
 			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
-	}
-	if gaps := selfcheck.Gaps(&selfcheck.Facts{}); gaps != "" {
-		t.Errorf("gaps %q", gaps)
 	}
 }
 
@@ -74,34 +71,24 @@ func TestFindings(t *testing.T) {
 		change func(*selfcheck.Facts)
 		want   string
 	}{
-		"few spans without labels":      {func(f *selfcheck.Facts) { unlabelled(f, 99); f.Wrappers = 0 }, "!provider-not-wrapped"},
-		"spans without labels":          {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Wrappers = 0; f.Store.CPUTime = 5 * time.Second }, "!!provider-not-wrapped"},
-		"one span without labels":       {func(f *selfcheck.Facts) { unlabelled(f, 1); f.Wrappers = 0 }, "!provider-not-wrapped"},
-		"little CPU without labels":     {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Wrappers = 0; f.Store.CPUTime = 4 * time.Second }, "!provider-not-wrapped"},
-		"spans of the SDK":              {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Inner = true }, "!!provider-not-global"},
-		"all tracers before the wrap":   {func(f *selfcheck.Facts) { unlabelled(f, 100) }, "!!tracers-before-wrap"},
-		"a small tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[1].Unlabelled = 1000 }, "tracers-before-wrap"},
-		"a large tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[0].Unlabelled = 19_000 }, "!!tracers-before-wrap"},
+		"few spans without labels":      {func(f *selfcheck.Facts) { unlabelled(f, 99) }, "!spans-without-labels"},
+		"spans without labels":          {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Store.CPUTime = 5 * time.Second }, "!!spans-without-labels"},
+		"little CPU without labels":     {func(f *selfcheck.Facts) { unlabelled(f, 100); f.Store.CPUTime = 4 * time.Second }, "!spans-without-labels"},
+		"a small tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[1].Unlabelled = 1000 }, "spans-without-labels"},
+		"a large tracer without labels": {func(f *selfcheck.Facts) { f.Tracers[0].Unlabelled = 19_000 }, "!!spans-without-labels"},
 		"no room for any span":          {func(f *selfcheck.Facts) { unlabelled(f, 1000); f.NoRoom = 1000 }, "!!spans-without-room"},
 		"spans without the attribute":   {func(f *selfcheck.Facts) { f.Tracers[1].Unlabelled = 1000; f.NoProfileID = true }, ""},
-		"a global SDK that is not used": {func(f *selfcheck.Facts) { f.Inner = true }, ""},
-		"a no-op":                       {func(f *selfcheck.Facts) { f.NoOp = true }, "provider-no-op"},
-		"another provider":              {func(f *selfcheck.Facts) { f.Apart = true }, ""},
-		"another provider, no spans":    {func(f *selfcheck.Facts) { notRecorded(f); f.Apart = true; f.Sampled, f.Unsampled = 0, 0 }, "provider-not-set"},
-		"another provider, its spans":   {func(f *selfcheck.Facts) { notRecorded(f); f.Apart = true }, "!!provider-missing"},
-		"no provider":                   {func(f *selfcheck.Facts) { notRecorded(f); f.Given = false; f.Sampled = 99 }, "!provider-missing spans-not-sampled"},
-		"a shutdown":                    {func(f *selfcheck.Facts) { f.Lost = 9 }, ""},
-		"a shutdown, some spans":        {func(f *selfcheck.Facts) { f.Lost = 10 }, "!provider-shut-down"},
-		"a shutdown, many spans":        {func(f *selfcheck.Facts) { f.Lost = 100 }, "!!provider-shut-down"},
-		"a shutdown of both":            {func(f *selfcheck.Facts) { f.Lost = 100; f.Profiler = profiler.Status{} }, ""},
+		"no global provider":            {func(f *selfcheck.Facts) { notRecorded(f); f.NotSet = true; f.Sampled, f.Unsampled = 0, 0 }, "provider-not-set"},
+		"no provider, few spans":        {func(f *selfcheck.Facts) { notRecorded(f); f.Sampled, f.Unsampled = 9, 0 }, ""},
+		"no provider":                   {func(f *selfcheck.Facts) { notRecorded(f); f.Sampled, f.Unsampled = 99, 0 }, "!provider-missing"},
+		"no provider, many spans":       {func(f *selfcheck.Facts) { notRecorded(f) }, "!!provider-missing"},
+		"another provider later":        {func(f *selfcheck.Facts) { f.Store.SamplesUnseen = 100 }, "provider-replaced"},
 		"one span in twenty sampled":    {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1000, 19_000 }, ""},
 		"one span in thirty sampled":    {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1000, 29_000 }, "spans-not-sampled"},
-		"one span of a thousand":        {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 1, 999 }, ""},
 		"no span sampled of nine":       {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 0, 9 }, ""},
 		"no span sampled of ten":        {func(f *selfcheck.Facts) { f.Sampled, f.Unsampled = 0, 10 }, "spans-not-sampled"},
 		"names":                         {func(f *selfcheck.Facts) { f.NamesFull = 256 }, "span-names-too-many"},
 		"labels replaced":               {func(f *selfcheck.Facts) { f.Wiped = 2000 }, "labels-replaced"},
-		"labels replaced in 100 spans":  {func(f *selfcheck.Facts) { f.Wiped, f.Sampled, f.Unsampled = 100, 100, 0 }, "labels-replaced"},
 		"few labels replaced":           {func(f *selfcheck.Facts) { f.Wiped = 1999 }, ""},
 		"ends elsewhere":                {func(f *selfcheck.Facts) { f.EndedElsewhere = 2000 }, "spans-end-elsewhere"},
 		"few ends elsewhere":            {func(f *selfcheck.Facts) { f.EndedElsewhere, f.Sampled = 99, 1000 }, "spans-not-sampled"},
@@ -109,31 +96,25 @@ func TestFindings(t *testing.T) {
 		"spans that run":                {func(f *selfcheck.Facts) { f.RunningLong = 100 }, "spans-not-ended"},
 		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
 		"CPU outside":                   {func(f *selfcheck.Facts) { f.Store.CPUTimeLabelled = 5 * time.Minute }, "cpu-outside-spans"},
-		"little CPU outside":            {func(f *selfcheck.Facts) { f.Store.CPUTime, f.Store.CPUTimeLabelled = time.Second, 0 }, ""},
 		"two profilers": {func(f *selfcheck.Facts) {
 			f.Profiler.Profilers, f.Profiler.CPUStart, f.Profiler.CPUForeign = 2, time.Time{}, 1
 		}, "!!second-profiler"},
 		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-of-others"},
 		"a foreign profile before":  {func(f *selfcheck.Facts) { f.Profiler.CPUForeign = 1 }, "cpu-profile-stopped-by-others"},
 		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
-		"no CPU":                    {func(f *selfcheck.Facts) { f.Profiler.Kinds = f.Profiler.Kinds[1:] }, "cpu-not-measured"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
 		"block":                     {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 6 }, "!block-without-rate"},
 		"block, not for long":       {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 5 }, ""},
 		"wall never":                {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{RoundsSkipped: 20} }, "!!wall-over-budget"},
 		"wall now and then":         {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{Rounds: 10, RoundsSkipped: 90} }, "!wall-over-budget"},
 		"failing":                   {func(f *selfcheck.Facts) { f.Profiler.Lanes[0].LastErrorTime = time.Now().Add(time.Hour) }, "!exporter-failing"},
-		"services":                  {func(f *selfcheck.Facts) { f.Profiled = []string{"a", "b", "c", "d"} }, "!service-names-differ"},
+		"services":                  {func(f *selfcheck.Facts) { f.Profiled = []string{"a", "b", "c", "d"} }, "!!service-names-differ"},
 		"unnamed":                   {func(f *selfcheck.Facts) { f.Service = "" }, "service-unnamed"},
 		"unknown":                   {func(f *selfcheck.Facts) { f.Service = "unknown_service:go" }, "service-unnamed"},
-		"not kept":                  {func(f *selfcheck.Facts) { f.Store.SpansEnded, f.Store.SpansNotKept = 1, 1 }, "spans-not-kept"},
-		"refused": {func(f *selfcheck.Facts) {
-			f.Store.WindowsRefused, f.Profiler.Lanes[0].LastErrorTime = 1, time.Now().Add(time.Hour)
-		}, "!store-too-small"},
-		"room for little": {func(f *selfcheck.Facts) { f.Store.Windows, f.Store.WindowsReceived = 4, 20 }, "store-too-small"},
+		"room for little":           {func(f *selfcheck.Facts) { f.Store.Windows, f.Store.WindowsReceived = 4, 20 }, "store-too-small"},
 		"disabled": {func(f *selfcheck.Facts) {
 			unlabelled(f, 1000)
-			f.Unsampled, f.NoOp, f.Lost, f.Off = 1000, true, 1000, "It is off."
+			f.Unsampled, f.NotSet, f.Off = 1000, true, "It is off."
 		}, "disabled-by-environment"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +165,7 @@ func TestNames(t *testing.T) {
 	}
 	want := []string{
 		`Spans have service.name "shop", CPU profiles "a", "b", "c" and 1 more. Tools other than this page join them by that name.`,
-		`1000 of 20000 local root spans have no labels, all of 1 tracer "jobs". The tracers are from the SDK's own provider, not from the wrapper.`,
+		`1000 of 20000 local root spans have no labels, all of 1 tracer "jobs". Package spanprof does not wrap the provider of their tracers.`,
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
@@ -192,21 +173,27 @@ func TestNames(t *testing.T) {
 }
 
 // Wrong findings are first, and the headline is about what measures.
-func TestOrder(t *testing.T) {
+func TestPage(t *testing.T) {
 	f := healthy()
-	f.Profiler.Kinds, f.MutexFraction, f.NamesFull, f.NoRoom = f.Profiler.Kinds[1:], 0, 256, 1
+	f.PublicAPI, f.MutexFraction, f.NamesFull, f.NoRoom, f.Profiler.CPUForeign = true, 0, 256, 1, 2
+	check, headline := selfcheck.Page(f)
 	var ids []string
-	for _, f := range run(f) {
+	for _, f := range check.Findings {
 		ids = append(ids, f.ID)
 	}
-	if diff := cmp.Diff([]string{"mutex-without-fraction", "spans-without-room", "cpu-not-measured", "span-names-too-many"}, ids); diff != "" {
+	want := []string{"mutex-without-fraction", "spans-without-room", "cpu-profile-stopped-by-others", "labels-by-public-api", "span-names-too-many"}
+	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Error(diff)
 	}
-	if got := selfcheck.Headline(run(f)); got != "CPU time is not among the kinds that are measured." {
-		t.Errorf("headline %q", got)
+	if !strings.HasPrefix(headline, "Goroutines are labelled") || !strings.HasSuffix(check.Gaps, "2 times so far") || check.SpansStarted != 100_000 || check.SpansSampled != 20_000 {
+		t.Errorf("headline %q of %+v", headline, check)
 	}
-	if got := selfcheck.Headline(run(healthy())); got != "" {
-		t.Errorf("headline %q", got)
+	f.Profiler.Profilers = 2
+	if check, headline = selfcheck.Page(f); !strings.HasPrefix(headline, "2 profilers") || !strings.HasPrefix(check.Gaps, "another profiler") {
+		t.Errorf("headline %q, gaps %q", headline, check.Gaps)
+	}
+	if check, headline = selfcheck.Page(healthy()); headline != "" || check.Gaps != "" {
+		t.Errorf("headline %q, gaps %q", headline, check.Gaps)
 	}
 }
 
@@ -246,29 +233,25 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Spans without labels are logged once, though the wrapper is collected meanwhile.
-func TestLogOfSpansWithoutLabels(t *testing.T) {
-	f := healthy()
-	unlabelled(f, 100)
-	f.Inner = true
-	var log selfcheck.Log
-	if news := log.News(run(f)); len(news) != 1 {
-		t.Errorf("news %q", news)
+// The counters of package spanlabels are facts, each under its name.
+func TestCounts(t *testing.T) {
+	s, err := store.New()
+	if err != nil {
+		t.Fatal(err)
 	}
-	f.Wrappers, f.Inner = 0, false
-	if again := log.News(run(f)); len(again) > 0 {
-		t.Errorf("again: %q", again)
+	p, err := profiler.New(s, profiler.WithKinds(exporter.KindGoroutine))
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestGaps(t *testing.T) {
-	for want, p := range map[string]profiler.Status{
-		"another profiler of this process has the CPU profiler":                                      {Profilers: 2, CPUForeign: 1},
-		"something else in this process had the CPU profiler or stopped the profile, 2 times so far": {Profilers: 1, CPUForeign: 2},
-		"": {Profilers: 1},
-	} {
-		if got := selfcheck.Gaps(&selfcheck.Facts{Profiler: p}); got != want {
-			t.Errorf("%+v: %q, want %q", p, got, want)
-		}
+	counts := &spanlabels.Counts
+	counts.NamesFull.Store(256)
+	counts.EndedElsewhere.Store(1)
+	counts.Wiped.Store(2)
+	counts.NoRoom.Store(3)
+	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.EndedElsewhere != 1 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
+		t.Errorf("got %+v", f)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

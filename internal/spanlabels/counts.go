@@ -31,9 +31,6 @@ var Counts struct {
 // Provider is a TracerProvider or SpanProcessor of package spanprof. The
 // exported fields are set before Register and constant after that.
 type Provider struct {
-	// Wrapper is the TracerProvider and Inner the wrapped one; nil for a
-	// SpanProcessor.
-	Wrapper, Inner trace.TracerProvider
 	// Disabled reports whether the environment has switched it off.
 	Disabled bool
 	// NoProfileID reports whether spans lack the attribute pyroscope.profile.id.
