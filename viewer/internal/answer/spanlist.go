@@ -142,7 +142,7 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 		}
 		q = q.WithEqual(labelkey.SpanName, label)
 	}
-	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.MaxDuration > 0 || asked.Below != "" {
+	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.Below != "" {
 		note = "without the other conditions"
 	}
 	return q.String(), note
