@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
@@ -28,7 +26,6 @@ import (
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
-	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
 	return &handler{source: s, config: c, searching: make(chan struct{}, 1)}
 }
 

@@ -135,12 +135,9 @@ func writeError(w http.ResponseWriter, r *http.Request, f format, err error) {
 	if _, ok := errors.AsType[answer.BadRequest](err); ok {
 		status = http.StatusBadRequest
 	}
-	if busy := errors.Is(err, answer.ErrBusy); busy || r.Context().Err() != nil || errors.Is(err, errTooLong) {
+	if r.Context().Err() != nil || errors.Is(err, errTooLong) {
 		// The client has gone away, or this handler or one around it has timed out.
 		status = http.StatusServiceUnavailable
-		if busy {
-			w.Header().Set("Retry-After", "10")
-		}
 	}
 	switch f {
 	case formatHTML:
