@@ -27,8 +27,7 @@ export function names() {
     more.hidden = groups.length <= room;
     more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
     element.hidden = groups.length === 0;
-    refill(list, [...groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)),
-      data.groupsOmitted > 0 && h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`)].filter(Boolean));
+    refill(list, groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)));
   }
   return { element, update };
 }
@@ -95,17 +94,16 @@ export function namesView(reload) {
   function render() {
     const { total, omitted } = data;
     const many = Boolean(data.services);
-    element.classList.toggle('inclusive', Boolean(data.inclusive));
+    const inclusive = data.names.some((n) => n.cpuInclusiveNs > n.cpuNs);
+    element.classList.toggle('inclusive', inclusive);
     element.classList.toggle('memory', data.names.some((n) => n.allocatedBytes));
     for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.sort === 'name' ? 'ascending' : 'descending');
-    const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
-      ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
-    refill(body, [...data.names.map((n) => nameRow(n, many)), ...sums.map((sum) => sumRow(...sum))]);
+    refill(body, [...data.names.map((n) => nameRow(n, many)), ...(data.unlabelledCpuNs > 0 ? [unlabelledRow(data.unlabelledCpuNs, inclusive)] : [])]);
     shown.textContent = `${count(total.names, 'name')} of ${count(total.spans, 'span')}, ${duration(total.cpuNs)} of CPU time`;
     card.hidden = false;
     none.hidden = data.names.length > 0;
-    more.hidden = omitted.names === 0 || data.names.length >= MOST;
-    more.textContent = `Show ${count(Math.min(omitted.names, data.names.length * 9), 'more name')}`;
+    more.hidden = !omitted || data.names.length >= MOST;
+    more.textContent = `Show ${count(Math.min(omitted, data.names.length * 9), 'more name')}`;
     showNote(note, data.note);
   }
 
@@ -141,10 +139,9 @@ function nameRow(n, many) {
     ...cells);
 }
 
-// sumRow is what is in no row of a name. Of CPU time below spans it has no sum.
-export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, class: 'muted' }, h('th', { scope: 'row' }, text),
-  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'), h('td', { 'data-by': 'memory' }),
-  h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 3 }));
+// unlabelledRow is the CPU time in no row of a name. What is below spans is unknown.
+const unlabelledRow = (ns, inclusive) => h('tr', { 'data-key': 'unlabelled', class: 'muted' }, h('th', { scope: 'row' }, 'samples without span_name'),
+  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(ns)), h('td', { class: 'num', 'data-by': 'self' }, duration(ns)), h('td'), h('td', { 'data-by': 'memory' }), h('td', { colspan: 5 }));
 
 // CHECKED are conditions with one value.
 const CHECKED = ['flat', 'error'];
