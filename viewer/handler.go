@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -26,15 +27,15 @@ import (
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
-	return &handler{source: s, config: c, searching: make(chan struct{}, 1)}
+	return &handler{source: s, config: c}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// searching is full during a search for leaks.
-	searching chan struct{}
+	// searching is held during a search for leaks.
+	searching sync.Mutex
 }
 
 var _ http.Handler = (*handler)(nil)
