@@ -30,13 +30,9 @@ type Name struct {
 	// Allocated is the heap that work under spanprof.Handler and spanprof.Do allocated, in bytes. It
 	// is nil without any, or if it is shared with another name.
 	Allocated *int64 `json:"allocatedBytes,omitempty"`
-	// Query selects the profile of the name, "" if no query selects it alone.
+	// Query selects the profile of the name, "" if no query selects it alone: samples carry a
+	// label that several names may share.
 	Query string `json:"query"`
-	// Label is the span_name of Query if it is not the name: the label that the samples
-	// carry. LabelNames is the number of names of the service with that label: Query
-	// selects the work of all of them.
-	Label      string `json:"label,omitempty"`
-	LabelNames int    `json:"labelNames,omitempty"`
 }
 
 // NameTable has the sums of spans by name.
@@ -78,13 +74,10 @@ func (r *Reader) names(totals []store.NameTotal, spreads map[sums.Name]*sums.Spr
 			row.Spread = *s
 			row.CPUInclusive += max(0, s.Below)
 		}
-		if t.Name != "" {
-			// Without a sample only the name is known.
-			label := cmp.Or(t.Label, t.Name)
+		// Without a sample only the name is known.
+		label := cmp.Or(t.Label, t.Name)
+		if shared := labels[sums.Name{Service: t.Service, Name: label}] > 1; t.Name != "" && (label == t.Name || !shared) {
 			row.Query = held.query(t.Service).OfType(r.cpuType()).WithEqual(labelkey.SpanName, label).String()
-			if label != t.Name {
-				row.Label, row.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
-			}
 		}
 		rows = append(rows, row)
 	}
@@ -163,11 +156,11 @@ func (t *NameTable) labelled(r *Reader, service string) {
 			continue
 		}
 		key := sums.Name{Service: row.Service, Name: cmp.Or(row.Label, row.Name)}
-		if wall, ok := waited[key]; ok && row.LabelNames <= 1 {
+		if wall, ok := waited[key]; ok && row.Query != "" {
 			wait := max(0, wall-ran[key])
 			row.Wait = &wait
 		}
-		if bytes := int64(allocated[key]); bytes > 0 && row.LabelNames <= 1 {
+		if bytes := int64(allocated[key]); bytes > 0 && row.Query != "" {
 			row.Allocated = &bytes
 		}
 	}

@@ -34,17 +34,14 @@ export function names() {
 
 function group(g, most, many, fixed, when) {
   const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...when, ...more });
-  // This label selects other names too: link to the list of this name's spans instead.
-  const shared = g.labelNames > 1;
   return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
-    h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query, ...when }), title: g.name }, g.name),
+    h('a', { class: 'name', href: g.query ? link('', { query: g.query, ...when }) : spans({ order: 'cpu' }), title: g.name }, g.name),
     many && h('span', { class: 'muted of' }, g.service),
     bar(g.cpuNs / most, 'cpu'),
     h('span', { class: 'muted' }, g.spans > 0 ? h('a', { href: spans({ order: 'slowest' }) }, count(g.spans, 'span')) : fixed ? h('a', { href: spans({ order: 'cpu' }) }, 'spans') : 'no span has ended',
       g.errors > 0 && [', ', h('a', { class: 'err', href: spans({ error: 'true' }) }, count(g.errors, 'error'))],
       g.spans > 0 ? ` \u00b7 avg ${g.wallNs ? `${duration(g.wallNs / g.spans)} wall, ` : ''}${duration(g.cpuNs / g.spans)} CPU` : ` \u00b7 ${duration(g.cpuNs)} CPU`,
-      g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`),
-    shared && h('span', { class: 'muted of', title: g.label }, 'samples carry ', h('a', { href: link('', { query: g.query }) }, g.label), `, shared by ${count(g.labelNames, 'name')}`));
+      g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`));
 }
 
 const LIMIT = 100;
@@ -128,13 +125,11 @@ export function namesView(reload) {
 
 function nameRow(n, many) {
   const spans = (more) => link('', { ...range(), ...(n.name && { name: n.name }), ...(many && { service: n.service }), ...more });
-  // A label that other names share selects their work too: link to the list of the spans instead.
-  const graph = n.query && !(n.labelNames > 1);
   const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
     key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
   const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
   return h('tr', { title: measured, 'data-key': JSON.stringify([n.service, n.name]) },
-    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
+    h('th', { scope: 'row' }, h('a', { class: 'name', href: n.query ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
       many && h('span', { class: 'muted service' }, n.service)),
     ...cells);
 }
