@@ -49,8 +49,6 @@ func TestAttributesOfSpans(t *testing.T) {
 	}{
 		{[]string{"filter", "select B"}, ids[1:]},
 		{[]string{"attribute", "db.query.text=SELECT b"}, ids[1:]},
-		{[]string{"attribute", "db.query.text!=SELECT b"}, ids[:1]},
-		{[]string{"attribute", "db.query.text=~SELECT.*", "attribute", "db.query.text!~.*b"}, ids[:1]},
 		{[]string{"attribute", "tenant=x"}, nil},
 	} {
 		var list answer.SpanList
@@ -63,7 +61,7 @@ func TestAttributesOfSpans(t *testing.T) {
 			t.Errorf("%v: %v, want %v", test.params, got, test.want)
 		}
 	}
-	for _, wrong := range [][]string{{"attribute", "db.query.text"}, {"attribute", "=x"}, {"attribute", "a=~("}, {"flat", "perhaps"}, {"limit", "-1"}} {
+	for _, wrong := range [][]string{{"attribute", "db.query.text"}, {"attribute", "=x"}, {"limit", "-1"}} {
 		if w := get(t, h, target("/", append(wrong, "format", "json")...)); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), wrong[0]) {
 			t.Errorf("%v: status %d, %s", wrong, w.Code, w.Body)
 		}

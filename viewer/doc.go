@@ -54,9 +54,6 @@
 //
 // # Limits
 //
-// At most GOMAXPROCS answers with a graph are made at once. Further requests wait for up to ten
-// seconds.
-//
 // A span with less CPU time than passes between two samples, 10 ms by default, mostly has
 // none. Shares of few samples are rough: n samples are precise to about 1/√n. Each wall time has
 // a standard error. It assumes that spans begin independently of each other.

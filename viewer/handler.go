@@ -9,15 +9,14 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 	"github.com/spanprof/spanprof/viewer/internal/static"
 )
 
@@ -28,16 +27,15 @@ import (
 func Handler(s store.Source, opts ...Option) http.Handler {
 	c := newConfig(opts)
 	c.program.Instance = strconv.FormatInt(time.Now().UnixNano(), 36)
-	c.program.Gate = make(answer.Gate, runtime.GOMAXPROCS(0))
-	return &handler{source: s, config: c, searching: make(chan struct{}, 1)}
+	return &handler{source: s, config: c}
 }
 
 type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// searching is full during a search for leaks.
-	searching chan struct{}
+	// searching is held during a search for leaks.
+	searching sync.Mutex
 }
 
 var _ http.Handler = (*handler)(nil)

@@ -114,13 +114,13 @@ func TestEmptySaysWhy(t *testing.T) {
 	}))
 	for _, test := range []struct{ query, from, until, want, baseline string }{
 		{query: `.cpu{profile_id="` + shortID + `"}`, want: "it took 400 µs, and two samples are 10 ms of CPU time apart", baseline: `.cpu{span_name="GET /search"}`},
-		{query: `.cpu{profile_id="` + openID + `"}`, want: "samples come when the window ends at 12:00:20 UTC", baseline: `.cpu{span_name="GET /late"}`},
+		{query: `.cpu{profile_id="` + openID + `"}`, want: "samples come when the window ends at 12:00:20 UTC"},
 		{query: `.cpu{profile_id="ffffffffffffffff"}`, want: "nothing here has the id", baseline: `.cpu{}`},
-		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none", baseline: `.cpu{user="7",span_name="GET /search"}`},
+		{query: `.cpu{profile_id="` + slowID + `",user="7"}`, want: "55 samples, but none"},
 		{query: `.cpu{span_name="nobody"}`, want: "no sample in 1 window meets"},
 		{query: `.cpu{}`, from: "now-1h", want: "no cpu profile covers this time; samples come when the window ends at 12:00:20 UTC"},
 		{query: `.cpu{}`, until: "1793530000", want: "no cpu profile covers this time"},
-		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no label", baseline: `.inuse_space{span_name="GET /search"}`},
+		{query: `.inuse_space{profile_id="` + slowID + `"}`, want: "heap profiles carry no label"},
 	} {
 		var a answer.Profile
 		getJSON(t, h, target("/", "query", test.query, "from", test.from, "until", test.until, "format", "json"), http.StatusOK, &a)
@@ -231,10 +231,7 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "order", "best"), "newest, slowest and cpu", 0},
 		{target("/", "limit", "-1"), "above 0", 0},
 		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
-		{target("/", "error", "maybe"), "expected true or false", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
-		{target("/", "max", "-1s"), `max "-1s": expected a duration`, 0},
-		{target("/", "min", "2s", "max", "1s"), "max 1s is less than min 2s", 0},
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
 		{target("/profile", "x", "y"), "query is missing", 0},
 		{target("/comparison"), "leftQuery is missing", 0},

@@ -69,28 +69,6 @@ func TestASlowQuestionBlocksNobody(t *testing.T) {
 	})
 }
 
-// Only graphs wait for graphs. A client may ask again later.
-func TestTooManyGraphs(t *testing.T) {
-	s := newTestStore(t)
-	synctest.Test(t, func(t *testing.T) {
-		h := viewer.Handler(s)
-		viewer.Fill(h)
-		for address, want := range map[string]int{
-			target("/", "query", ".cpu", "format", "json"):           http.StatusServiceUnavailable,
-			target("/", "query", ".cpu", "format", "folded"):         http.StatusServiceUnavailable,
-			target("/", "query", byID(slowID), "format", "frozen"):   http.StatusServiceUnavailable,
-			target("/comparison", "query", ".cpu", "format", "text"): http.StatusServiceUnavailable,
-			"/?format=json":      http.StatusOK,
-			"/names?format=json": http.StatusOK,
-		} {
-			w := get(t, h, address)
-			if again := w.Header().Get("Retry-After"); w.Code != want || (again == "10") != (want != http.StatusOK) {
-				t.Errorf("GET %s: status %d, again after %q", address, w.Code, again)
-			}
-		}
-	})
-}
-
 // Other sites may link to the viewer but not load anything from it: their links get the
 // page, which fetches its own data.
 func TestRequestsFromElsewhere(t *testing.T) {

@@ -22,11 +22,8 @@ type page struct {
 	// fallback is the format of a request without one.
 	fallback format
 	parse    func(*question) error
-	// data answers JSON, and text if it has one; pprof and folded the formats of these names. A nil
-	// function means that the page has no such format.
-	data   func(*answer.Reader, *question) (any, error)
-	pprof  func(*answer.Reader, *question) (*answer.Pprof, error)
-	folded func(*answer.Reader, *question) (string, error)
+	// data returns a *answer.Pprof, a string, or else data for JSON that may have a text.
+	data func(*handler, *answer.Reader, *question) (any, error)
 	// frozen is set if the page can be one file that opens without a server.
 	frozen bool
 }
@@ -35,65 +32,75 @@ type page struct {
 // profile.
 var pages = map[string]page{
 	"": {
-		fallback: formatHTML, parse: parseSpans,
-		data: func(a *answer.Reader, q *question) (any, error) {
+		fallback: formatHTML, parse: parseSpans, frozen: true,
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
 			if q.format == formatText && q.params.Get("name") != "" && !q.params.Has("order") {
 				return a.About(q.spans)
 			}
 			return a.SpanList(q.spans)
 		},
-		frozen: true,
 	},
 	"profile": {
-		fallback: formatPprof, parse: parseProfile,
-		data:   func(a *answer.Reader, q *question) (any, error) { return a.Profile(q.query) },
-		pprof:  func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.Pprof(q.query) },
-		folded: func(a *answer.Reader, q *question) (string, error) { return a.Folded(q.query) },
-		frozen: true,
+		fallback: formatPprof, parse: parseProfile, frozen: true,
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
+			switch q.format {
+			case formatPprof:
+				return a.Pprof(q.query)
+			case formatFolded:
+				return a.Folded(q.query)
+			}
+			return a.Profile(q.query)
+		},
 	},
 	"waits": {
 		fallback: formatPprof, parse: parseProfile,
-		pprof: func(a *answer.Reader, q *question) (*answer.Pprof, error) { return a.WaitsPprof(q.query) },
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
+			if q.format != formatPprof {
+				return nil, noForm(q)
+			}
+			return a.WaitsPprof(q.query)
+		},
 	},
 	"comparison":      comparison,
 	"comparison-diff": comparison,
 	"timeline": {
 		fallback: formatJSON, parse: parseProfile,
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Timeline(q.query) },
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.Timeline(q.query) },
 	},
 	"source": {
 		fallback: formatJSON, parse: parseSource,
-		data: func(a *answer.Reader, q *question) (any, error) {
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
 			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), q.line)
 		},
 	},
 	"about": {
 		fallback: formatJSON, parse: parseSpans,
-		data: func(a *answer.Reader, q *question) (any, error) { return a.About(q.spans) },
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.About(q.spans) },
 	},
 	"names": {
 		fallback: formatHTML, parse: parseNames,
-		data: func(a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.sort) },
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.sort) },
 	},
 	"running": {
-		fallback: formatHTML, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Running(q.running, q.canFindLeaks) },
+		fallback: formatHTML, parse: parseNothing,
+		data: func(h *handler, a *answer.Reader, _ *question) (any, error) {
+			return a.Running(h.running, h.leaks != nil)
+		},
 	},
 	"leaks": {
-		fallback: formatText, parse: func(q *question) error { q.findLeaks = true; return nil },
-		data: func(a *answer.Reader, q *question) (any, error) { return a.Leaks(q.leaked) },
+		fallback: formatText, parse: parseNothing,
+		data: func(h *handler, a *answer.Reader, _ *question) (any, error) { return h.findLeaks(a) },
 	},
 	"log": {
-		fallback: formatHTML, parse: func(*question) error { return nil },
-		data: func(a *answer.Reader, _ *question) (any, error) { return a.Log() },
+		fallback: formatHTML, parse: parseNothing,
+		data: func(_ *handler, a *answer.Reader, _ *question) (any, error) { return a.Log() },
 	},
 }
 
 // comparison has two addresses: one shows two graphs, the other one coloured graph.
 var comparison = page{
-	fallback: formatHTML, parse: parseComparison,
-	data:   func(a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
-	frozen: true,
+	fallback: formatHTML, parse: parseComparison, frozen: true,
+	data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.Compare(q.query, q.right) },
 }
 
 // question is a parsed request.
@@ -104,13 +111,7 @@ type question struct {
 	query, right answer.Query
 	spans        store.SpanQuery
 	sort         string // of names
-	// line is a line of source code.
-	line int
-	// running lists what runs now.
-	running func(now time.Time) []answer.Root
-	// leaked is the profile of leaked goroutines, if findLeaks is set.
-	leaked                  string
-	findLeaks, canFindLeaks bool
+	line         int    // of source code
 	// about has the times that the answer is about.
 	about []answer.Query
 }
@@ -154,6 +155,8 @@ func parse(segment string, params url.Values) (page, *question, error) {
 	return p, q, p.parse(q)
 }
 
+func parseNothing(*question) error { return nil }
+
 // maxAnswerTime bounds how long an answer may take. A regular expression on every id of a large
 // store takes seconds.
 const maxAnswerTime = 30 * time.Second
@@ -169,56 +172,40 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 			err = errTooLong
 		}
 	}()
-	q.running, q.canFindLeaks = h.running, h.leaks != nil
-	if q.findLeaks { // first: a view keeps samples
-		if q.leaked, err = h.findLeaks(limited); err != nil {
-			return resp, err
-		}
+	if err := ctx.Err(); err != nil {
+		return resp, err // The client has gone away.
 	}
-	a, closeView, err := h.open(limited, q)
+	from, until := answer.Between(q.about...)
+	view, err := h.source.View(limited, from, until)
 	if err != nil {
 		return resp, err
 	}
-	defer closeView()
-	switch {
-	case q.format == formatPprof && p.pprof != nil:
-		profile, err := p.pprof(a, q)
-		return pprofResponse(profile, err)
-	case q.format == formatFolded && p.folded != nil:
-		folded, err := p.folded(a, q)
-		return textResponse(folded), err
-	case q.format == formatJSON && p.data != nil:
-		if same := q.unchanged(a); same != nil {
-			return jsonResponse(same)
-		}
-		data, err := p.data(a, q)
-		if err != nil {
-			return resp, err
-		}
-		return jsonResponse(data)
-	case q.format == formatText && p.data != nil:
-		data, err := p.data(a, q)
-		if text, ok := data.(texter); ok && err == nil {
-			return textResponse(text.Text()), nil
-		} else if err != nil {
-			return resp, err
+	defer view.Close()
+	a := answer.NewReader(limited, view, h.currentStatus(), &h.program)
+	if same := q.unchanged(a); same != nil {
+		return jsonResponse(same)
+	}
+	data, err := p.data(h, a, q)
+	if err != nil {
+		return resp, err
+	}
+	switch data := data.(type) {
+	case *answer.Pprof:
+		return pprofResponse(data)
+	case string:
+		return textResponse(data), nil
+	case interface{ Text() string }:
+		if q.format == formatText {
+			return textResponse(data.Text()), nil
 		}
 	}
-	return resp, answer.BadRequestf("this page has no %s form", q.format)
+	if q.format != formatJSON {
+		return resp, noForm(q)
+	}
+	return jsonResponse(data)
 }
 
-// open opens the view of a request.
-func (h *handler) open(ctx context.Context, q *question) (a *answer.Reader, closeView func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err // The client has gone away.
-	}
-	from, until := answer.Between(q.about...)
-	view, err := h.source.View(ctx, from, until)
-	if err != nil {
-		return nil, nil, err
-	}
-	return answer.NewReader(ctx, view, h.currentStatus(), &h.program), view.Close, nil
-}
+func noForm(q *question) error { return answer.BadRequestf("this page has no %s form", q.format) }
 
 // unchanged returns the answer to a client that polls a list and has it already. It is nil if
 // there may be something new.
@@ -226,7 +213,7 @@ func (q *question) unchanged(a *answer.Reader) *answer.Unchanged {
 	since := q.params.Get("since")
 	// A list of the time before now changes with the clock.
 	byClock := strings.HasPrefix(q.params.Get("from"), "now") || strings.HasPrefix(q.params.Get("until"), "now")
-	if since == "" || byClock {
+	if since == "" || byClock || q.format != formatJSON {
 		return nil
 	}
 	return a.Unchanged(since)

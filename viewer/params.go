@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,108 +92,55 @@ const (
 	maxAttributeConditions = 4
 )
 
-var attributeCondition = regexp.MustCompile(`^([^=!]+)(=~|!~|!=|=)((?s).*)$`)
-
-var matchOps = map[string]store.MatchOp{"=~": store.MatchRegexp, "!~": store.MatchNotRegexp, "!=": store.MatchNotEqual, "=": store.MatchEqual}
-
-// parseAttribute reads a condition such as http.route=/cart or http.route=~/cart.*, with a
-// value without quotes.
-func parseAttribute(text string) (store.Matcher, error) {
-	m := attributeCondition.FindStringSubmatch(text)
-	if m == nil {
-		return store.Matcher{}, answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart, with =, !=, =~ or !~", text)
-	}
-	matcher, err := store.NewMatcher("span."+m[1], matchOps[m[2]], m[3])
-	if err != nil {
-		return matcher, answer.BadRequestf("attribute %s: %w", text, err)
-	}
-	return matcher, nil
-}
-
 var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest, "slowest": store.Slowest, "cpu": store.MostCPU}
-
-// values reads parameters, and keeps the first error.
-type values struct {
-	url.Values
-	err error
-}
-
-// optional parses a parameter; its zero value counts if it is absent.
-func optional[T any](v *values, name string, parse func(string) (T, error), expected string) (value T) {
-	text := v.Get(name)
-	if text == "" || v.err != nil {
-		return value
-	}
-	value, err := parse(text)
-	if err != nil {
-		v.err = answer.BadRequestf("%s %q: expected %s", name, text, expected)
-	}
-	return value
-}
-
-func (v *values) bool(name string) bool {
-	return optional(v, name, strconv.ParseBool, "true or false")
-}
-
-// above parses a parameter that must not be negative.
-func above[T int | time.Duration](least T, parse func(string) (T, error)) func(string) (T, error) {
-	return func(text string) (T, error) {
-		value, err := parse(text)
-		if err == nil && value < least {
-			err = strconv.ErrRange
-		}
-		return value, err
-	}
-}
-
-func (v *values) duration(name string) time.Duration {
-	return optional(v, name, above(0, time.ParseDuration), "a duration such as 250ms or 1.5s")
-}
 
 // parseSpans reads the conditions of the list of spans.
 func parseSpans(asked *question) (err error) {
-	v := &values{Values: asked.params}
-	order, known := spanOrders[v.Get("order")]
-	rows := defaultSpans
-	if asked.format == formatText {
-		rows = textRows
-	}
+	params := asked.params
+	order, known := spanOrders[params.Get("order")]
 	q := store.SpanQuery{
-		Name:     v.Get("name"),
-		Contains: v.Get("filter"),
-		Service:  v.Get("service"),
-		TraceID:  v.Get("trace"),
-		Below:    v.Get("below"),
+		Name:     params.Get("name"),
+		Contains: params.Get("filter"),
+		Service:  params.Get("service"),
+		TraceID:  params.Get("trace"),
+		Below:    params.Get("below"),
 		Running:  true,
 		Order:    order,
 		// The spans of a trace, and those below a span, are listed one by one.
-		Requests:    !v.bool("flat") && v.Get("trace") == "" && v.Get("below") == "",
-		OnlyErrors:  v.bool("error"),
-		MinDuration: v.duration("min"),
-		MaxDuration: v.duration("max"),
-		Limit:       cmp.Or(optional(v, "limit", above(1, strconv.Atoi), "a whole number above 0"), rows),
+		Requests:   params.Get("flat") != "true" && params.Get("trace") == "" && params.Get("below") == "",
+		OnlyErrors: params.Get("error") == "true",
+		Limit:      defaultSpans,
 	}
-	switch attributes := asked.params["attribute"]; {
-	case v.err != nil:
-		return v.err
-	case !known:
-		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", v.Get("order"))
-	case q.Limit > maxSpans:
-		return answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", q.Limit, maxSpans)
-	case q.MaxDuration > 0 && q.MaxDuration < q.MinDuration:
-		return answer.BadRequestf("max %s is less than min %s", q.MaxDuration, q.MinDuration)
-	case len(attributes) > maxAttributeConditions:
-		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
-	default:
-		for _, text := range attributes {
-			m, err := parseAttribute(text)
-			if err != nil {
-				return err
-			}
-			q.Attributes = append(q.Attributes, m)
+	if asked.format == formatText {
+		q.Limit = textRows
+	}
+	if text := params.Get("limit"); text != "" {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
+			return answer.BadRequestf("limit %q: expected a whole number above 0", text)
 		}
 	}
-	q.From, q.Until, err = parseRange(asked.params, "from", "until")
+	if text := params.Get("min"); text != "" {
+		if q.MinDuration, err = time.ParseDuration(text); err != nil || q.MinDuration < 0 {
+			return answer.BadRequestf("min %q: expected a duration such as 250ms or 1.5s", text)
+		}
+	}
+	for _, text := range params["attribute"] {
+		key, value, found := strings.Cut(text, "=")
+		m, err := store.NewMatcher("span."+key, store.MatchEqual, value)
+		if err != nil || !found || key == "" {
+			return answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart", text)
+		}
+		q.Attributes = append(q.Attributes, m)
+	}
+	switch {
+	case !known:
+		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", params.Get("order"))
+	case q.Limit > maxSpans:
+		return answer.BadRequestf("limit %d: at most %d spans are listed at once; ask for less time, with from and until, or for less with filter, min or service", q.Limit, maxSpans)
+	case len(q.Attributes) > maxAttributeConditions:
+		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
+	}
+	q.From, q.Until, err = parseRange(params, "from", "until")
 	asked.spans = q
 	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
 	return err
@@ -236,11 +182,11 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 		return time.Time{}, 0, nil
 	}
 	if ago, ok := strings.CutPrefix(text, "now"); ok {
-		d, err := parseAgo(ago)
-		if err != nil {
+		d, err := time.ParseDuration(cmp.Or(ago, "-0s"))
+		if err != nil || ago != "" && ago[0] != '-' {
 			return time.Time{}, 0, badTime(text)
 		}
-		return now.Add(-d), 0, nil
+		return now.Add(d), 0, nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
 		switch {
@@ -248,8 +194,6 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 			return time.Unix(n, 0), time.Second, nil
 		case n < 1e14:
 			return time.UnixMilli(n), time.Millisecond, nil
-		case n < 1e17:
-			return time.UnixMicro(n), time.Microsecond, nil
 		}
 		return time.Unix(0, n), time.Nanosecond, nil
 	}
@@ -258,22 +202,6 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 		return time.Time{}, 0, badTime(text)
 	}
 	return t, 0, nil
-}
-
-// parseAgo reads "-1h", "-90s", "-7d" or "".
-func parseAgo(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if text[0] != '-' {
-		return 0, strconv.ErrSyntax
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(strings.TrimPrefix(days, "-"), 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
-	}
-	d, err := time.ParseDuration(text)
-	return -d, err
 }
 
 func badTime(text string) error {

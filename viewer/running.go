@@ -4,7 +4,7 @@
 package viewer
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,25 +62,20 @@ func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
 	h.servePage(w, r, "leaks")
 }
 
-// findLeaks returns the profile of leaked goroutines, "" if the program cannot find them. A second
-// search waits for the first.
-func (h *handler) findLeaks(ctx context.Context) (string, error) {
+// findLeaks answers the leaked goroutines.
+func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 	if h.leaks == nil {
-		return "", nil
+		return a.Leaks(nil)
 	}
-	select {
-	case h.searching <- struct{}{}:
-		defer func() { <-h.searching }()
-	case <-ctx.Done():
+	if !h.searching.TryLock() {
+		return nil, answer.BadRequestf("another request searches for leaks: ask again")
 	}
-	if err := ctx.Err(); err != nil {
-		return "", err // The client has gone away.
-	}
-	var b strings.Builder
+	defer h.searching.Unlock()
+	var b bytes.Buffer
 	if err := h.leaks(&b); err != nil {
-		return "", fmt.Errorf("leaked goroutines: %w", err)
+		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}
-	return b.String(), nil
+	return a.Leaks(b.Bytes())
 }
 
 // WithRunning sets the function that lists what runs now, the oldest first, and adds the page

@@ -26,7 +26,6 @@ func TestFilters(t *testing.T) {
 	}{
 		{[]string{"filter", "SEARCH"}, []string{slowID, fastID, shortID}},
 		{[]string{"filter", "search", "min", "1ms"}, []string{slowID, fastID}},
-		{[]string{"filter", "search", "min", "1ms", "max", "0.5s"}, []string{fastID}},
 		{[]string{"error", "true"}, []string{evilID}},
 		{[]string{"error", "false", "name", "GET /late"}, []string{openID}},
 		{[]string{"trace", "010000000000000000000000000000a2"}, []string{fastID}},

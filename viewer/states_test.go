@@ -209,8 +209,8 @@ func TestStatesWithoutWall(t *testing.T) {
 	exportSecond(t, on.Store, 0, cpu)
 	got, parts := answerOf(t, on.Store, busy)
 	wantParts(t, parts, map[string]int64{"on a CPU": 250, "not on a CPU": 750})
-	if !strings.HasPrefix(got.Sentence, "1.00 s: 250 ms on a CPU (100 % main.work line 4), ") {
-		t.Errorf("got %q, want the line", got.Sentence)
+	if !strings.HasPrefix(got.Sentence, "1.00 s: 250 ms on a CPU (100 % main.work), ") {
+		t.Errorf("got %q, want the function", got.Sentence)
 	}
 	if got.States[1].ErrorNs != 50e6 || got.Query != "" || !strings.Contains(got.Note, "exporter.KindWall among the kinds of profiler.WithKinds") {
 		t.Errorf("%+v", got)

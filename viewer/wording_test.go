@@ -123,7 +123,7 @@ func TestUnnamedSpan(t *testing.T) {
 	}
 	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
-	if a.Title != "(unnamed)" || a.Baseline.Query != "shop.cpu{}" || a.Baseline.Meaning != "the whole process, as this span has no name" {
+	if a.Title != "(unnamed)" || a.Baseline.Query != "shop.cpu{}" || a.Baseline.Meaning != "the whole process" {
 		t.Errorf("title %q, baseline %+v", a.Title, a.Baseline)
 	}
 }

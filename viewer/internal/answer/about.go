@@ -90,20 +90,27 @@ func (r *Reader) spread(name string, held []store.Span) string {
 	if !r.records() {
 		return name + ": the profiles here have no records of spans."
 	}
-	held = slices.Clone(held)
+	var durations []time.Duration
+	var cpu time.Duration
 	for i := range held {
-		held[i].Service = "" // Several services may have the name.
+		cpu += held[i].CPU
+		if !held[i].Manual {
+			durations = append(durations, held[i].Duration)
+		}
 	}
-	spreads := sums.NameSpreads(held)
-	if len(spreads) == 0 || spreads[0].Durations == nil {
+	for _, of := range sums.NameSpreads(held) { // by service
+		cpu += of.Below
+	}
+	d := sums.TimesOf(durations)
+	if d == nil {
 		return name + ": no span that is held meets the conditions."
 	}
-	count, d := termtext.Plural(len(held), "span"), spreads[0].Durations
+	count := termtext.Plural(len(held), "span")
 	if len(held) == sampledSpans {
 		count = "the newest " + count
 	}
 	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
-		duration(d.P50), duration(d.P95), duration(d.Max), duration(spreads[0].CPUInclusive/time.Duration(len(held))))
+		duration(d.P50), duration(d.P95), duration(d.Max), duration(cpu/time.Duration(len(held))))
 }
 
 // tail compares the slow spans of a name with its median ones.

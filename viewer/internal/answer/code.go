@@ -94,15 +94,6 @@ func within(m *debug.Module, pkg, base string) (place, bool) {
 	return place{module, version, dir + base}, true
 }
 
-// own reports whether a function is of the main module.
-func (c *Code) own(function string) bool {
-	if strings.HasPrefix(function, "main.") || c.Build == nil || c.Build.Main.Path == "" {
-		return strings.HasPrefix(function, "main.")
-	}
-	rest, ok := strings.CutPrefix(function, c.Build.Main.Path)
-	return ok && strings.IndexAny(rest, "./") == 0
-}
-
 // unescaped returns a module path as the module cache escapes it.
 func unescaped(name string) string {
 	return escaped.ReplaceAllStringFunc(name, func(c string) string { return strings.ToUpper(c[1:]) })

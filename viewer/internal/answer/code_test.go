@@ -67,22 +67,6 @@ func TestSourceURLs(t *testing.T) {
 	}
 }
 
-func TestOwn(t *testing.T) {
-	c := &Code{Build: testBuild()}
-	for function, want := range map[string]bool{
-		"main.serve": true, "github.com/shop/cart/internal/db.Get": true, "github.com/shop/cart.(*Cart).Add": true,
-		"github.com/shop/cartographer.Draw": false, "regexp.(*machine).step": false,
-	} {
-		if got := c.own(function); got != want {
-			t.Errorf("%s is own: %t, want %t", function, got, want)
-		}
-	}
-	if unknown := new(Code); !unknown.own("main.serve") || unknown.own("regexp.Match") {
-		t.Error("without build information other functions than main's are own, or main's are not")
-	}
-}
-
-// Only Go files of the main module are read, and only in the directory.
 func TestSourceText(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"top/secret.go": "secret", "src/cmd/cartd/main.go": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "src/cmd/cartd/key.pem": "key"} {

@@ -50,7 +50,7 @@ func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 		return nil, r.err
 	}
 	c.LeftName, c.RightName = sideName(c.Left, c.Right), sideName(c.Right, c.Left)
-	if b := c.Right.Baseline; c.Right.Span != nil && b != nil && b.Query == c.Left.Query && b.Label == "" && left.Type.Unit == termtext.Nanoseconds {
+	if b := c.Right.Baseline; c.Right.Span != nil && b != nil && b.Query == c.Left.Query && b.Spans > 0 && left.Type.Unit == termtext.Nanoseconds {
 		c.Left.OfSpans, c.Right.OfSpans = b.Spans, 1
 	}
 	c.Note = r.notes()

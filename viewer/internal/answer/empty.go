@@ -5,7 +5,6 @@ package answer
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -93,12 +92,6 @@ func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 // noneHit is the reason for a span without a sample of a kind.
 func (r *Reader) noneHit(kind exporter.Kind, s *Span) string {
 	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, duration(s.Duration))
-}
-
-// holds returns true if a baseline selects a sample.
-func (r *Reader) holds(b *Baseline) bool {
-	q := r.resolve(Query{Query: b.query, From: b.From, Until: b.Until})
-	return slices.ContainsFunc(r.totals(q), func(t store.Sum) bool { return t.Kind == q.Type.Kind && t.Samples > 0 })
 }
 
 // untilThen adds to a reason when the next samples arrive.

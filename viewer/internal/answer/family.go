@@ -226,53 +226,7 @@ func (t *family) top() string {
 		return ""
 	}
 	f := functions[0]
-	text := percentOf(f.Self, sel.Total, f.Name)
-	if own, value := t.reader.ownLine(sel); value > 0 {
-		if own.function == f.Name {
-			return text + fmt.Sprintf(" line %d", own.line)
-		}
-		text += "; " + percentOf(value, sel.Total, own.function) + fmt.Sprintf(" line %d", own.line)
-	}
-	return text
-}
-
-func percentOf(part, total int64, function string) string {
-	return fmt.Sprintf("%.0f %% %s", 100*float64(part)/float64(total), termtext.Clip(termtext.OneLine(shortName(function)), termtext.MaxQuoted))
-}
-
-// ownPlace is a line of the program's own code.
-type ownPlace struct {
-	function string
-	line     int64
-}
-
-// ownLine returns the line of the main module with most of the samples. They may be in functions
-// of other modules that it calls. The value is 0 if no sample has one.
-func (r *Reader) ownLine(sel *store.Samples) (most ownPlace, value int64) {
-	values := map[ownPlace]int64{}
-	for _, sv := range sel.Stacks {
-		if place := r.ownPlaceOf(sv.Stack); place.line > 0 {
-			values[place] += sv.Value
-		}
-	}
-	for place, v := range values {
-		if v > value || v == value && (place.function < most.function || place.function == most.function && place.line < most.line) {
-			most, value = place, v
-		}
-	}
-	return most, value
-}
-
-// ownPlaceOf returns the innermost line of the main module, a zero value if there is none.
-func (r *Reader) ownPlaceOf(stack []*profile.Location) (none ownPlace) {
-	for _, location := range stack {
-		for _, line := range location.Line {
-			if line.Function != nil && r.Code.own(line.Function.Name) {
-				return ownPlace{line.Function.Name, line.Line}
-			}
-		}
-	}
-	return none
+	return fmt.Sprintf("%.0f %% %s", 100*float64(f.Self)/float64(sel.Total), termtext.Clip(termtext.OneLine(shortName(f.Name)), termtext.MaxQuoted))
 }
 
 // shortName returns the name of a function without the directory of its package.

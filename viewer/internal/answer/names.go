@@ -20,22 +20,19 @@ import (
 
 // Name is the sum of the spans of one name in one service.
 type Name struct {
-	sums.NameSpread
+	store.NameTotal
+	sums.Spread
+	// CPUInclusive adds the CPU time of the spans below.
+	CPUInclusive time.Duration `json:"cpuInclusiveNs"`
 	// Wait is the wall time in samples less the CPU time. It is nil where wall time was not
 	// sampled, or is shared with another name.
 	Wait *time.Duration `json:"waitNs,omitempty"`
 	// Allocated is the heap that work under spanprof.Handler and spanprof.Do allocated, in bytes. It
 	// is nil without any, or if it is shared with another name.
 	Allocated *int64 `json:"allocatedBytes,omitempty"`
-	// Query selects the profile of the name, "" if no query selects it alone.
+	// Query selects the profile of the name, "" if no query selects it alone: samples carry a
+	// label that several names may share.
 	Query string `json:"query"`
-	// Label is the span_name of Query if it is not the name: the label that the samples
-	// carry. LabelNames is the number of names of the service with that label: Query
-	// selects the work of all of them.
-	Label      string `json:"label,omitempty"`
-	LabelNames int    `json:"labelNames,omitempty"`
-
-	sortedBy time.Duration
 }
 
 // NameTable has the sums of spans by name.
@@ -48,14 +45,12 @@ type NameTable struct {
 	// Sort is the order of Names.
 	Sort  string `json:"sort"`
 	Names []Name `json:"names"`
-	// Total is the sum of all names, Omitted the sum of the names that are left out.
+	// Total is the sum of all names. Omitted is the number of names left out.
 	Total   Sum `json:"total"`
-	Omitted Sum `json:"omitted"`
+	Omitted int `json:"omitted,omitempty"`
 	// UnlabelledCPU is the CPU time of samples without span_name: of no span, as a rule. It
 	// is in no row.
 	UnlabelledCPU time.Duration `json:"unlabelledCpuNs"`
-	// Inclusive is set if spans have spans below them with CPU time of their own.
-	Inclusive bool `json:"inclusive,omitempty"`
 	// Fixed is set if nothing changes.
 	Fixed  bool    `json:"fixed,omitempty"`
 	Note   string  `json:"note,omitempty"`
@@ -64,33 +59,25 @@ type NameTable struct {
 
 // Sum is the sum of some names.
 type Sum struct {
-	Names  int           `json:"names"`
-	Spans  int           `json:"spans"`
-	Errors int           `json:"errors"`
-	CPU    time.Duration `json:"cpuNs"`
+	Names int           `json:"names"`
+	Spans int           `json:"spans"`
+	CPU   time.Duration `json:"cpuNs"`
 }
 
 // names returns a row for each total, with the times of the spans that are held.
-func (r *Reader) names(totals []store.NameTotal, spreads []sums.NameSpread) []Name {
+func (r *Reader) names(totals []store.NameTotal, spreads map[sums.Name]*sums.Spread) []Name {
 	held, labels := r.services(), sums.LabelNames(totals)
-	spread := make(map[sums.Name]*sums.NameSpread, len(spreads))
-	for i := range spreads {
-		spread[sums.Name{Service: spreads[i].Service, Name: spreads[i].Name}] = &spreads[i]
-	}
 	rows := make([]Name, 0, len(totals))
 	for _, t := range totals {
-		row := Name{NameSpread: sums.NameSpread{NameTotal: t, CPUInclusive: t.CPU}}
-		if s := spread[sums.Name{Service: t.Service, Name: t.Name}]; s != nil {
-			row.Measured, row.Durations = s.Measured, s.Durations
-			row.CPUInclusive += max(0, s.CPUInclusive-s.CPU)
+		row := Name{NameTotal: t, CPUInclusive: t.CPU}
+		if s := spreads[sums.Name{Service: t.Service, Name: t.Name}]; s != nil {
+			row.Spread = *s
+			row.CPUInclusive += max(0, s.Below)
 		}
-		if t.Name != "" {
-			// Without a sample only the name is known.
-			label := cmp.Or(t.Label, t.Name)
+		// Without a sample only the name is known.
+		label := cmp.Or(t.Label, t.Name)
+		if shared := labels[sums.Name{Service: t.Service, Name: label}] > 1; t.Name != "" && (label == t.Name || !shared) {
 			row.Query = held.query(t.Service).OfType(r.cpuType()).WithEqual(labelkey.SpanName, label).String()
-			if label != t.Name {
-				row.Label, row.LabelNames = label, labels[sums.Name{Service: t.Service, Name: label}]
-			}
 		}
 		rows = append(rows, row)
 	}
@@ -108,7 +95,7 @@ func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 	if q.Service == "" && len(held) > 0 {
 		t.Service = held[0]
 	}
-	var spreads []sums.NameSpread
+	var spreads map[sums.Name]*sums.Spread
 	note := "the profiles here know no times of spans"
 	if r.records() {
 		spreads = sums.NameSpreads(r.spans(store.SpanQuery{Service: q.Service, Brief: true}))
@@ -169,11 +156,11 @@ func (t *NameTable) labelled(r *Reader, service string) {
 			continue
 		}
 		key := sums.Name{Service: row.Service, Name: cmp.Or(row.Label, row.Name)}
-		if wall, ok := waited[key]; ok && row.LabelNames <= 1 {
+		if wall, ok := waited[key]; ok && row.Query != "" {
 			wait := max(0, wall-ran[key])
 			row.Wait = &wait
 		}
-		if bytes := int64(allocated[key]); bytes > 0 && row.LabelNames <= 1 {
+		if bytes := int64(allocated[key]); bytes > 0 && row.Query != "" {
 			row.Allocated = &bytes
 		}
 	}
@@ -197,48 +184,55 @@ var Sorts = []string{"cpu", "self", "waits", "memory", "spans", "errors", "p50",
 
 // value is what a name is sorted by; names are sorted otherwise.
 func (n *Name) value(sort string) time.Duration {
-	times, wait, memory := sums.Times{}, time.Duration(-1), int64(0)
+	times := sums.Times{}
 	if n.Durations != nil {
 		times = *n.Durations
 	}
-	if n.Wait != nil {
-		wait = *n.Wait
+	switch sort {
+	case "self":
+		return n.CPU
+	case "waits":
+		if n.Wait == nil {
+			return -1
+		}
+		return *n.Wait
+	case "memory":
+		if n.Allocated == nil {
+			return 0
+		}
+		return time.Duration(*n.Allocated)
+	case "spans":
+		return time.Duration(n.Spans)
+	case "errors":
+		return time.Duration(n.Errors)
+	case "p50":
+		return times.P50
+	case "p95":
+		return times.P95
+	case "max":
+		return times.Max
 	}
-	if n.Allocated != nil {
-		memory = *n.Allocated
-	}
-	return map[string]time.Duration{
-		"cpu": n.CPUInclusive, "self": n.CPU, "waits": wait, "memory": time.Duration(memory), "spans": time.Duration(n.Spans),
-		"errors": time.Duration(n.Errors), "p50": times.P50, "p95": times.P95, "max": times.Max,
-	}[sort]
+	return n.CPUInclusive
 }
 
 // arrange sorts and sums the names, and cuts them to the limit.
 func (t *NameTable) arrange(sort string, limit int) {
 	t.Sort = sort
-	for i := range t.Names {
-		t.Names[i].sortedBy = t.Names[i].value(sort)
-	}
 	slices.SortFunc(t.Names, func(a, b Name) int {
+		byName := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 		if sort == "name" {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+			return byName
 		}
-		return cmp.Or(cmp.Compare(b.sortedBy, a.sortedBy), cmp.Compare(b.CPUInclusive, a.CPUInclusive), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(b.value(sort), a.value(sort)), cmp.Compare(b.CPUInclusive, a.CPUInclusive), byName)
 	})
-	shown := min(limit, len(t.Names))
-	t.Total, t.Omitted = sumOf(t.Names), sumOf(t.Names[shown:])
-	t.Inclusive = slices.ContainsFunc(t.Names, func(n Name) bool { return n.CPUInclusive > n.CPU })
-	t.Names = t.Names[:shown]
-}
-
-func sumOf(names []Name) (s Sum) {
-	for i := range names {
-		s.Names++
-		s.Spans += names[i].Spans
-		s.Errors += names[i].Errors
-		s.CPU += names[i].CPU
+	for i := range t.Names {
+		t.Total.Names++
+		t.Total.Spans += t.Names[i].Spans
+		t.Total.CPU += t.Names[i].CPU
 	}
-	return s
+	shown := min(limit, len(t.Names))
+	t.Omitted = len(t.Names) - shown
+	t.Names = t.Names[:shown]
 }
 
 // Text returns the table for a terminal.
@@ -255,8 +249,8 @@ func (t *NameTable) Text() string {
 		return b.String()
 	}
 	t.writeNames(&b)
-	if t.Omitted.Names > 0 {
-		fmt.Fprintf(&b, "%8s of %s left out, which have %s: set limit\n", duration(t.Omitted.CPU), termtext.Plural(t.Omitted.Names, "more name"), termtext.Plural(t.Omitted.Spans, "span"))
+	if t.Omitted > 0 {
+		fmt.Fprintf(&b, "%s left out: set limit\n", termtext.Plural(t.Omitted, "more name"))
 	}
 	if t.UnlabelledCPU > 0 {
 		fmt.Fprintf(&b, "%8s of samples without span_name\n", duration(t.UnlabelledCPU))

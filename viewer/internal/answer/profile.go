@@ -63,11 +63,9 @@ type Profile struct {
 	SpanService string `json:"spanService,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
-	// Trace has the spans of Span's trace in the order of their start. TraceOmitted is the
-	// number of the others.
-	Trace        []Span  `json:"trace,omitempty"`
-	TraceOmitted int     `json:"traceOmitted,omitempty"`
-	Status       *Status `json:"status,omitempty"`
+	// Trace has the first hundred spans of Span's trace.
+	Trace  []Span  `json:"trace,omitempty"`
+	Status *Status `json:"status,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes []flame.TypeTotal `json:"frameTypes,omitempty"`
 	Flame      *flame.Graph      `json:"flame"`
@@ -84,7 +82,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	a := r.profile(q, flame.NewFunctions(r.ofHost(q)))
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
-	a.Trace, a.TraceOmitted = r.listTrace(trace)
+	a.Trace = r.listTrace(trace)
 	if a.Span != nil {
 		timed := r.withExactTimes(*a.Span)
 		a.Span = &timed
@@ -170,9 +168,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.mistake(r.emptyReason(q, a))
-		if a.Baseline != nil {
-			a.Baseline.Empty = !r.holds(a.Baseline)
-		}
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
 	}
 	return a

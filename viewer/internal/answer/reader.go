@@ -8,7 +8,6 @@ package answer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,7 +44,6 @@ type Program struct {
 	Instance string
 	// Code is where the source code of the program is.
 	Code Code
-	Gate Gate
 }
 
 // NewReader returns a reader of view, with sums that end with ctx. status is nil where nothing
@@ -62,50 +60,10 @@ func NewReader(ctx context.Context, view store.View, status *Status, p *Program)
 	return r
 }
 
-// Gate bounds how many graphs are built at once by its capacity. nil has no bound.
-type Gate chan struct{}
-
-// maxWait bounds how long an answer waits to build a graph.
-const maxWait = 10 * time.Second
-
-// ErrBusy is the error of an answer that waited for too long.
-var ErrBusy = errors.New("too many flame graphs are asked for at once: ask again")
-
-// enter waits for a place, which leave returns.
-func (g Gate) enter(ctx context.Context) error {
-	if g == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
-	defer cancel()
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ErrBusy
-	}
-}
-
-func (g Gate) leave() {
-	if g != nil {
-		<-g
-	}
-}
-
-// summary sums what was selected. Questions to the source come before it: a slow source blocks
-// no other graph.
+// summary sums what was selected.
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
-	err := r.Gate.enter(r.ctx)
-	stacks := sel.Stacks
-	if err == nil {
-		defer r.Gate.leave()
-	} else {
-		stacks = nil
-	}
-	s, failed := flame.SummaryWithin(r.ctx, stacks, fns)
-	if err = cmp.Or(err, failed); err != nil && r.err == nil {
-		r.err = err
-	}
+	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
+	r.err = cmp.Or(r.err, err)
 	return s
 }
 

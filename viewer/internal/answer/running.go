@@ -158,12 +158,12 @@ const (
 	leaksNote = "A leaked goroutine waits for a channel or lock that no running code can reach. Go misses those that a global variable or a timer can reach."
 )
 
-// Leaks answers the leaked goroutines in a profile. "" means that the program cannot find them.
-func (r *Reader) Leaks(pprof string) (*Leaks, error) {
-	if pprof == "" {
+// Leaks answers the leaked goroutines in a profile. nil means that the program cannot find them.
+func (r *Reader) Leaks(pprof []byte) (*Leaks, error) {
+	if pprof == nil {
 		return nil, BadRequestf("%s", leaksLack)
 	}
-	p, err := profile.Parse(strings.NewReader(pprof))
+	p, err := profile.ParseData(pprof)
 	if err != nil {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)
 	}

@@ -30,12 +30,8 @@ type SpanList struct {
 	Status   *Status     `json:"status,omitempty"`
 	Stats    store.Stats `json:"stats"`
 	Spans    []Span      `json:"spans"`
-	// Groups sums all spans by name, those with most CPU time first.
-	// GroupsOmitted is the number of names left out at its end.
-	Groups        []Name `json:"groups"`
-	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
-	// GroupsOmittedCPU is the CPU time of the names left out.
-	GroupsOmittedCPU time.Duration `json:"groupsOmittedCpuNs,omitempty"`
+	// Groups are the names with most CPU time.
+	Groups []Name `json:"groups"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time. WorkNote names the
@@ -91,12 +87,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		if i == 0 {
 			list.Service = t.Service
 		}
-		switch {
-		case t.Name == "": // no query by name selects them
-		case len(named) == MaxGroups:
-			list.GroupsOmitted++
-			list.GroupsOmittedCPU += t.CPU
-		default:
+		if t.Name != "" && len(named) < maxGroups { // no query selects spans without a name
 			named = append(named, t)
 		}
 	}
@@ -120,8 +111,8 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	return answered(r, list)
 }
 
-// MaxGroups bounds the list of names: a program may put ids into names.
-const MaxGroups = 500
+// maxGroups bounds the list of names: the page of names has all.
+const maxGroups = 100
 
 // listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
@@ -142,7 +133,7 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 		}
 		q = q.WithEqual(labelkey.SpanName, label)
 	}
-	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.MaxDuration > 0 || asked.Below != "" {
+	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.Below != "" {
 		note = "without the other conditions"
 	}
 	return q.String(), note

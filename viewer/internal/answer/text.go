@@ -71,7 +71,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	line("total", fmt.Sprintf("%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows()))
 	prose("note", a.Note)
 	prose("empty", a.Empty)
-	if base := a.Baseline; base != nil && !base.Empty {
+	if base := a.Baseline; base != nil {
 		line("baseline", base.Query)
 		prose("", "("+base.Meaning+")")
 	}
@@ -93,7 +93,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("trace", text+termtext.Clip(s.title(), termtext.Columns-len(indent)-9-utf8.RuneCountInString(text+s.kind()))+s.kind())
 		}
 	}
-	if more := a.TraceOmitted + len(a.Trace) - 1 - shown; more > 0 {
+	if more := len(a.Trace) - 1 - shown; more > 0 {
 		line("trace", "and "+termtext.Plural(more, "more span"))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {

@@ -116,20 +116,17 @@ func (r *Reader) trace(span store.Span) []store.Span {
 	return all
 }
 
-// listTrace returns the spans of a trace and the number of those left out. A span that
-// is alone in its trace has no list.
-func (r *Reader) listTrace(all []store.Span) (spans []Span, omitted int) {
+// listTrace returns the first spans of a trace. A span that is alone in its trace has no list.
+func (r *Reader) listTrace(all []store.Span) (spans []Span) {
 	if len(all) < 2 {
-		return nil, 0
+		return nil
 	}
-	if omitted = len(all) - maxTraceSpans; omitted > 0 {
-		all = all[:maxTraceSpans]
-	}
+	all = all[:min(len(all), maxTraceSpans)]
 	for _, s := range all {
 		spans = append(spans, r.newSpan(s))
 	}
 	nameKinds(spans, all)
-	return spans, max(0, omitted)
+	return spans
 }
 
 // Baseline is the query for all profiles with a selection's labels except the ids.
@@ -137,21 +134,12 @@ type Baseline struct {
 	Query string `json:"query"`
 	// Meaning describes what the query selects.
 	Meaning string `json:"meaning"`
-	// Name is the name of the spans, Spans the number of them that are held.
-	// Both are missing if the name is not known.
-	Name  string `json:"name,omitempty"`
-	Spans int    `json:"spans,omitempty"`
-	// Label is the span_name of the query if it is not Name: the label that the
-	// samples carry, and maybe samples of spans of other names.
-	Label string `json:"label,omitempty"`
-	// Empty is set if the query selects no sample either.
-	Empty bool `json:"empty,omitempty"`
+	// Spans is the number of spans that are held, if the query selects spans of one name.
+	Spans int `json:"spans,omitempty"`
 	// From and Until bound the time of the query. They are set if the source cannot be
 	// searched as a whole.
 	From  time.Time `json:"from,omitzero"`
 	Until time.Time `json:"until,omitzero"`
-
-	query flameql.Query
 }
 
 // baselineReach is the time from the start of a baseline to its profile in such a source.
@@ -159,9 +147,10 @@ type Baseline struct {
 const baselineReach = time.Hour
 
 // baseline returns nil for a query without ids, and for samples of several names, which have
-// several baselines. Work after the end of spans has none.
+// several baselines. Work after the end of spans has none, and neither has what nothing is
+// comparable to.
 func (r *Reader) baseline(q Query, span store.Span, sel *store.Samples) *Baseline {
-	base := q.WithoutIDs()
+	base := Query{Query: q.WithoutIDs(), From: q.From, Until: q.Until}
 	if _, ended := q.Value(labelkey.EndedSpanID); ended || len(base.Matchers) == len(q.Matchers) {
 		return nil
 	}
@@ -171,57 +160,58 @@ func (r *Reader) baseline(q Query, span store.Span, sel *store.Samples) *Baselin
 		of := held.query(span.Service)
 		base.App, base.Matchers = of.App, append(of.Matchers, base.Matchers...)
 	}
-	b := &Baseline{Name: span.Name}
-	label := span.Label
-	if span.Name != "" {
-		for _, t := range r.nameTotals() {
-			if t.Name != span.Name || held.among(span.Service) && t.Service != span.Service {
-				continue
-			}
-			b.Spans += t.Spans
-			if label == "" && t.Service == span.Service {
-				label = t.Label
-			}
-		}
-		// Without a sample nothing is known but the name.
-		label = cmp.Or(label, span.Name)
+	b := &Baseline{}
+	if r.ranged() && !q.From.IsZero() {
+		base.From = q.From.Add(-baselineReach)
+		b.From, b.Until = base.From, base.Until
 	}
+	label, spans := r.labelOf(span)
 	_, named := base.Value(labelkey.SpanName)
-	if !named {
+	switch {
+	case named:
+		label = span.Name
+	case sel.Samples > 0 && (span.ProfileID == "" || span.Manual):
 		// A span has one name, although its samples may carry earlier ones.
 		// Any other id may be on the work of several spans.
-		if sel.Samples > 0 && (span.ProfileID == "" || span.Manual) {
-			if len(sel.SpanNames) > 1 {
-				return nil
-			}
-			for _, name := range sel.SpanNames {
-				label = name
-			}
+		if len(sel.SpanNames) > 1 {
+			return nil
 		}
-		if label != "" {
-			base = base.WithEqual(labelkey.SpanName, label)
-		}
-		if label != span.Name {
-			b.Label = label
-		}
+		label = cmp.Or(strings.Join(sel.SpanNames, ""), label)
 	}
-	b.Query, b.query = base.String(), base
-	if r.ranged() && !q.From.IsZero() {
-		b.From, b.Until = q.From.Add(-baselineReach), q.Until
+	if !named && label != "" {
+		base.Query = base.WithEqual(labelkey.SpanName, label)
 	}
 	switch {
-	case b.Label != "":
-		b.Meaning = "all work labelled " + termtext.Clip(b.Label, termtext.MaxQuoted)
-	case b.Spans > 1:
-		b.Meaning = "all " + termtext.Plural(b.Spans, "span") + " of this name"
-	case b.Name != "" || named:
-		b.Meaning = "all spans of this name"
+	case label != span.Name:
+		b.Meaning = "all work labelled " + termtext.Clip(label, termtext.MaxQuoted)
+	case spans > 1:
+		b.Meaning, b.Spans = "all "+termtext.Plural(spans, "span")+" of this name", spans
+	case span.Name != "" || named:
+		b.Meaning, b.Spans = "all spans of this name", spans
 	case len(base.Matchers) > 0:
 		b.Meaning = "all that meets the other conditions"
-	case span.ProfileID != "" && !span.Manual && !span.SummaryMissing:
-		b.Meaning = "the whole process, as this span has no name"
 	default:
 		b.Meaning = "the whole process"
 	}
+	b.Query = base.String()
+	if len(sel.Stacks) == 0 && !slices.ContainsFunc(r.totals(r.resolve(base)), func(t store.Sum) bool { return t.Kind == q.Type.Kind && t.Samples > 0 }) {
+		return nil
+	}
 	return b
+}
+
+// labelOf returns the span_name of the samples of a span, and the number of the spans of its
+// name. Without a sample only the name is known.
+func (r *Reader) labelOf(span store.Span) (label string, spans int) {
+	label = span.Label
+	for _, t := range r.nameTotals() {
+		if span.Name == "" || t.Name != span.Name || r.services().among(span.Service) && t.Service != span.Service {
+			continue
+		}
+		spans += t.Spans
+		if t.Service == span.Service {
+			label = cmp.Or(label, t.Label)
+		}
+	}
+	return cmp.Or(label, span.Name), spans
 }

@@ -117,7 +117,7 @@ export function comparison(left, leftRange, right, rightRange) {
 }
 
 // CONDITIONS are the parameters of lists of spans without a control of their own.
-export const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', max: 'at most', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
+export const CONDITIONS = { name: 'named', trace: 'of trace', service: 'of service', attribute: 'with', below: 'below', flat: 'each span', from: 'from', until: 'until' };
 const KEPT = [...Object.keys(CONDITIONS), 'filter', 'error', 'min'];
 
 // dropConditions removes all conditions. The time of a ranged source stays: it holds nothing else.

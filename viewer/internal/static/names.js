@@ -27,25 +27,21 @@ export function names() {
     more.hidden = groups.length <= room;
     more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
     element.hidden = groups.length === 0;
-    refill(list, [...groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)),
-      data.groupsOmitted > 0 && h('li', { class: 'muted', 'data-key': 'omitted' }, `and ${count(data.groupsOmitted, 'name')} with less CPU, ${duration(data.groupsOmittedCpuNs ?? 0)} together${wanted ? ', which are not searched' : ''}`)].filter(Boolean));
+    refill(list, groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)));
   }
   return { element, update };
 }
 
 function group(g, most, many, fixed, when) {
   const spans = (more) => link('', { name: g.name, ...(many && { service: g.service }), ...when, ...more });
-  // This label selects other names too: link to the list of this name's spans instead.
-  const shared = g.labelNames > 1;
   return h('li', { 'data-key': JSON.stringify([g.service, g.name]) },
-    h('a', { class: 'name', href: shared ? spans({ order: 'cpu' }) : link('', { query: g.query, ...when }), title: g.name }, g.name),
+    h('a', { class: 'name', href: g.query ? link('', { query: g.query, ...when }) : spans({ order: 'cpu' }), title: g.name }, g.name),
     many && h('span', { class: 'muted of' }, g.service),
     bar(g.cpuNs / most, 'cpu'),
     h('span', { class: 'muted' }, g.spans > 0 ? h('a', { href: spans({ order: 'slowest' }) }, count(g.spans, 'span')) : fixed ? h('a', { href: spans({ order: 'cpu' }) }, 'spans') : 'no span has ended',
       g.errors > 0 && [', ', h('a', { class: 'err', href: spans({ error: 'true' }) }, count(g.errors, 'error'))],
       g.spans > 0 ? ` \u00b7 avg ${g.wallNs ? `${duration(g.wallNs / g.spans)} wall, ` : ''}${duration(g.cpuNs / g.spans)} CPU` : ` \u00b7 ${duration(g.cpuNs)} CPU`,
-      g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`),
-    shared && h('span', { class: 'muted of', title: g.label }, 'samples carry ', h('a', { href: link('', { query: g.query }) }, g.label), `, shared by ${count(g.labelNames, 'name')}`));
+      g.maxWallNs > 0 && ` \u00b7 max ${duration(g.maxWallNs)}`));
 }
 
 const LIMIT = 100;
@@ -95,17 +91,16 @@ export function namesView(reload) {
   function render() {
     const { total, omitted } = data;
     const many = Boolean(data.services);
-    element.classList.toggle('inclusive', Boolean(data.inclusive));
+    const inclusive = data.names.some((n) => n.cpuInclusiveNs > n.cpuNs);
+    element.classList.toggle('inclusive', inclusive);
     element.classList.toggle('memory', data.names.some((n) => n.allocatedBytes));
     for (const head of heads) head.setAttribute('aria-sort', head.dataset.by !== data.sort ? 'none' : data.sort === 'name' ? 'ascending' : 'descending');
-    const sums = [...(omitted.names > 0 ? [['omitted', `${count(omitted.names, 'more name')}, left out here`, omitted, data.inclusive]] : []),
-      ...(data.unlabelledCpuNs > 0 ? [['unlabelled', 'samples without span_name', { cpuNs: data.unlabelledCpuNs }, data.inclusive]] : [])];
-    refill(body, [...data.names.map((n) => nameRow(n, many)), ...sums.map((sum) => sumRow(...sum))]);
+    refill(body, [...data.names.map((n) => nameRow(n, many)), ...(data.unlabelledCpuNs > 0 ? [unlabelledRow(data.unlabelledCpuNs, inclusive)] : [])]);
     shown.textContent = `${count(total.names, 'name')} of ${count(total.spans, 'span')}, ${duration(total.cpuNs)} of CPU time`;
     card.hidden = false;
     none.hidden = data.names.length > 0;
-    more.hidden = omitted.names === 0 || data.names.length >= MOST;
-    more.textContent = `Show ${count(Math.min(omitted.names, data.names.length * 9), 'more name')}`;
+    more.hidden = !omitted || data.names.length >= MOST;
+    more.textContent = `Show ${count(Math.min(omitted, data.names.length * 9), 'more name')}`;
     showNote(note, data.note);
   }
 
@@ -130,21 +125,18 @@ export function namesView(reload) {
 
 function nameRow(n, many) {
   const spans = (more) => link('', { ...range(), ...(n.name && { name: n.name }), ...(many && { service: n.service }), ...more });
-  // A label that other names share selects their work too: link to the list of the spans instead.
-  const graph = n.query && !(n.labelNames > 1);
   const cells = COLUMNS.map(([key, , , text]) => h('td', { class: 'num', 'data-by': key },
     key === 'spans' && n.spans ? h('a', { href: spans({ order: 'slowest' }) }, text(n)) : key === 'errors' && n.errors ? h('a', { class: 'err', href: spans({ error: 'true' }) }, text(n)) : text(n)));
   const measured = n.measured < n.spans && `times of ${n.measured.toLocaleString('en')} of ${count(n.spans, 'span')}`;
   return h('tr', { title: measured, 'data-key': JSON.stringify([n.service, n.name]) },
-    h('th', { scope: 'row' }, h('a', { class: 'name', href: graph ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
+    h('th', { scope: 'row' }, h('a', { class: 'name', href: n.query ? link('', { query: n.query, ...range() }) : spans({ order: 'cpu' }), title: n.name }, n.name || '(unnamed)'),
       many && h('span', { class: 'muted service' }, n.service)),
     ...cells);
 }
 
-// sumRow is what is in no row of a name. Of CPU time below spans it has no sum.
-export const sumRow = (key, text, sum, inclusive) => h('tr', { 'data-key': key, class: 'muted' }, h('th', { scope: 'row' }, text),
-  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(sum.cpuNs)), h('td', { class: 'num', 'data-by': 'self' }, duration(sum.cpuNs)), h('td'), h('td', { 'data-by': 'memory' }),
-  h('td', { class: 'num' }, sum.spans?.toLocaleString('en')), h('td', { class: 'num' }, sum.errors?.toLocaleString('en')), h('td', { colspan: 3 }));
+// unlabelledRow is the CPU time in no row of a name. What is below spans is unknown.
+const unlabelledRow = (ns, inclusive) => h('tr', { 'data-key': 'unlabelled', class: 'muted' }, h('th', { scope: 'row' }, 'samples without span_name'),
+  h('td', { class: 'num', 'data-by': 'cpu' }, !inclusive && duration(ns)), h('td', { class: 'num', 'data-by': 'self' }, duration(ns)), h('td'), h('td', { 'data-by': 'memory' }), h('td', { colspan: 5 }));
 
 // CHECKED are conditions with one value.
 const CHECKED = ['flat', 'error'];

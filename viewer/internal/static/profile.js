@@ -195,17 +195,17 @@ function fewHint(data) {
   if (data.samples >= FEW || data.unit !== 'nanoseconds') return null;
   const length = data.span && wall(data.span) != null ? ` in ${duration(data.span.durationNs)}` : '';
   return h('p', { class: 'note few' }, `${count(data.samples, 'sample')}${length}: the widths are rough. `,
-    data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query, ...times(data.baseline) }) }, target(data.baseline)), data.baseline && '.');
+    data.baseline && 'Here are ', data.baseline && h('a', { href: link('', { query: data.baseline.query, ...times(data.baseline) }) }, data.baseline.meaning), data.baseline && '.');
 }
 
 // emptyCard has the reason for an empty page, and what to do.
 function emptyCard(data, refresh) {
   const open = data.waiting;
-  const baseline = data.baseline?.empty ? null : data.baseline;
+  const { baseline } = data;
   // Links to profiles of the same work come first.
   const ways = data.kinds.filter((k) => k.samples > 0 && k.query !== data.query).map((k) => [data.ranged ? capital(k.measure) : `${capital(k.measure)}: ${count(k.samples, 'sample')}`, k.query, data.ranged && range()]);
   if (data.withChildren) ways.unshift(['With its children', data.withChildren.query]);
-  if (baseline) ways.push([capital(target(baseline)), baseline.query, times(baseline)]);
+  if (baseline) ways.push([capital(baseline.meaning), baseline.query, times(baseline)]);
   else if (!ways.length && data.windows > 0) ways.push([data.status?.host ? 'The whole machine' : 'The whole process', `.${data.kinds.find((k) => k.query === data.query)?.type ?? 'cpu'}{}`]);
   return h('section', { class: 'card empty' },
     h('h2', null, open && data.span ? 'Not here yet' : 'Nothing to draw'),
@@ -215,9 +215,4 @@ function emptyCard(data, refresh) {
       open && data.status?.canFlush && flushButton(refresh),
       ways.map(([text, query, when], i) => linkButton(text, link('', { query, ...when }), { class: i ? 'button' : 'button primary' })),
       linkButton('Recent spans', './')));
-}
-
-// target names the selection of a baseline.
-function target(b) {
-  return b.spans > 1 && b.name && !b.label ? `the ${count(b.spans, 'span')} named ${b.name}` : b.meaning;
 }

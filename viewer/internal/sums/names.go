@@ -6,7 +6,6 @@
 package sums
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -17,14 +16,14 @@ import (
 // Name is the key of sums by name.
 type Name struct{ Service, Name string }
 
-// NameSpread is the sum of the spans of one name. CPUInclusive
-// adds the CPU time of the spans below them, and each span below one of its own name once.
-type NameSpread struct {
-	store.NameTotal
-	CPUInclusive time.Duration `json:"cpuInclusiveNs"`
-	// Measured is the number of spans that Durations are of.
+// Spread is the times of some spans.
+type Spread struct {
+	// Measured is the number of spans.
 	Measured  int    `json:"measured"`
 	Durations *Times `json:"durations,omitempty"`
+	// Below is the CPU time of the spans below them. A span below one of its own name
+	// counts once.
+	Below time.Duration `json:"-"`
 }
 
 // Times is a distribution of times.
@@ -34,47 +33,13 @@ type Times struct {
 	Max time.Duration `json:"maxNs"`
 }
 
-// spreads sums spans by a key, in the order of the first of each.
-type spreads struct {
-	places map[Name]int
-	list   []NameSpread
-	times  [][]time.Duration
-}
-
-// add adds a span. Manual exemplars have no duration of their own.
-func (c *spreads) add(key Name, s *store.Span) *NameSpread {
-	at, ok := c.places[key]
-	if !ok {
-		at = len(c.list)
-		c.places[key] = at
-		c.list = append(c.list, NameSpread{NameTotal: store.NameTotal{Service: key.Service, Name: key.Name}})
-		c.times = append(c.times, nil)
+// TimesOf returns the distribution of some durations, nil without any. It sorts them.
+func TimesOf(durations []time.Duration) *Times {
+	if len(durations) == 0 {
+		return nil
 	}
-	to := &c.list[at]
-	to.Spans++
-	to.Measured++
-	if s.Err {
-		to.Errors++
-	}
-	to.Label = cmp.Or(to.Label, s.Label)
-	to.CPU += s.CPU
-	if !s.Manual {
-		to.Duration += s.Duration
-		to.MaxDuration = max(to.MaxDuration, s.Duration)
-		c.times[at] = append(c.times[at], s.Duration)
-	}
-	return to
-}
-
-// sorted returns the sums with their quantiles.
-func (c *spreads) sorted() []NameSpread {
-	for i, times := range c.times {
-		if n := len(times); n > 0 {
-			slices.Sort(times)
-			c.list[i].Durations = &Times{Quantile(times, 50), Quantile(times, 95), times[n-1]}
-		}
-	}
-	return c.list
+	slices.Sort(durations)
+	return &Times{Quantile(durations, 50), Quantile(durations, 95), durations[len(durations)-1]}
 }
 
 // Quantile returns the least of sorted times that so many percent of them do not exceed.
@@ -85,20 +50,33 @@ func Quantile(sorted []time.Duration, percent int) time.Duration {
 // maxDepth bounds the way from a span to its local root, because parents may form a circle.
 const maxDepth = 100
 
-// NameSpreads sums spans by name, in the order of the first of each.
-func NameSpreads(spans []store.Span) []NameSpread {
-	c, ids := spreads{places: map[Name]int{}}, map[string]*store.Span{}
+// NameSpreads returns the times of spans by name. Manual exemplars have no duration of their own.
+func NameSpreads(spans []store.Span) map[Name]*Spread {
+	all, durations, ids := map[Name]*Spread{}, map[Name][]time.Duration{}, map[string]*store.Span{}
 	for i := range spans {
 		ids[spans[i].ProfileID] = &spans[i]
 	}
 	for i := range spans {
 		s := &spans[i]
-		to := c.add(Name{s.Service, s.Name}, s)
+		key := Name{s.Service, s.Name}
+		of := all[key]
+		if of == nil {
+			of = new(Spread)
+			all[key] = of
+		}
+		of.Measured++
+		of.Below -= s.CPU
 		if !belowOwnName(ids, s) {
-			to.CPUInclusive += s.CPUInclusive
+			of.Below += s.CPUInclusive
+		}
+		if !s.Manual {
+			durations[key] = append(durations[key], s.Duration)
 		}
 	}
-	return c.sorted()
+	for key, d := range durations {
+		all[key].Durations = TimesOf(d)
+	}
+	return all
 }
 
 // belowOwnName reports whether a span is below another one of its name.

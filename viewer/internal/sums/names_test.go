@@ -18,16 +18,12 @@ import (
 func TestNameSpreads(t *testing.T) {
 	var spans []store.Span
 	for i := range 20 {
-		spans = append(spans, store.Span{Service: "cart", Name: "GET /", Duration: time.Duration(20 - i), CPU: 1, CPUInclusive: time.Duration(i), Err: i == 0})
+		spans = append(spans, store.Span{Service: "cart", Name: "GET /", Duration: time.Duration(20 - i), CPU: 1, CPUInclusive: time.Duration(i)})
 	}
-	spans[3].Label = "GET"
 	spans = append(spans, store.Span{Service: "shop", Name: "GET /", Manual: true, Duration: 99, CPU: 4, CPUInclusive: 4})
-	want := []sums.NameSpread{
-		{
-			NameTotal:    store.NameTotal{Service: "cart", Name: "GET /", Label: "GET", Spans: 20, Errors: 1, Duration: 210, MaxDuration: 20, CPU: 20},
-			CPUInclusive: 190, Measured: 20, Durations: &sums.Times{P50: 10, P95: 19, Max: 20},
-		},
-		{NameTotal: store.NameTotal{Service: "shop", Name: "GET /", Spans: 1, CPU: 4}, CPUInclusive: 4, Measured: 1},
+	want := map[sums.Name]*sums.Spread{
+		{Service: "cart", Name: "GET /"}: {Below: 170, Measured: 20, Durations: &sums.Times{P50: 10, P95: 19, Max: 20}},
+		{Service: "shop", Name: "GET /"}: {Measured: 1},
 	}
 	if diff := cmp.Diff(want, sums.NameSpreads(spans)); diff != "" {
 		t.Error(diff)
@@ -44,11 +40,11 @@ func TestNameSpreadsBelow(t *testing.T) {
 		{ProfileID: "5", Name: "circle", Above: "6"},
 		{ProfileID: "6", Name: "another", Above: "5", CPUInclusive: 7},
 	}
-	got := map[string][2]time.Duration{}
-	for _, s := range sums.NameSpreads(spans) {
-		got[s.Name] = [2]time.Duration{s.CPU, s.CPUInclusive}
+	got := map[string]time.Duration{}
+	for of, s := range sums.NameSpreads(spans) {
+		got[of.Name] = s.Below
 	}
-	want := map[string][2]time.Duration{"request": {1, 1111}, "walk": {1010, 1110}, "other": {100, 1100}, "circle": {}, "another": {}}
+	want := map[string]time.Duration{"request": 1110, "walk": 100, "other": 1000, "circle": 0, "another": 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
