@@ -28,7 +28,6 @@ func runCheck(ctx context.Context, c *call) error {
 	if err == nil && info.Mode().IsRegular() {
 		built, err = pgocheck.Read(program)
 	} else {
-		c.progressf("building %s", program)
 		built, dir, err = pgocheck.Build(ctx, program)
 	}
 	if err != nil {
