@@ -27,6 +27,7 @@ type SpanQuery struct {
 	From, Until              time.Time // spans that overlap [From, Until)
 	Running                  bool      // adds local roots that have not ended
 	Requests                 bool      // leaves out spans below others of the result
+	Sampled                  bool      // adds spans by their samples, for a store without records
 	Order                    Order
 	Limit                    int // 0 means no bound
 

@@ -302,7 +302,7 @@ func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
 	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		return nil, nil
 	}
-	list, err := v.held.Exemplars(v.ctx)
+	list, err := v.held.Exemplars(v.ctx, q.Sampled)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
 	}
 	var spans []Span
 	for i := range slices.Backward(list) {
-		if x := &list[i]; x.Manual && !runs[x.ID] && q.selects(x.Service, x.Label, x.Trace, x.First, x.Last) {
+		if x := &list[i]; (x.Manual || q.Sampled) && !runs[x.ID] && q.selects(x.Service, x.Label, x.Trace, x.First, x.Last) {
 			spans = append(spans, v.exemplar(x))
 		}
 	}

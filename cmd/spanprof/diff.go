@@ -63,7 +63,6 @@ func runDiff(ctx context.Context, c *call) error {
 	untrusted.LimitMemory(512 << 20)
 	var sides [2]*compare.Side
 	for i, arg := range c.Args() {
-		c.progressf("reading %s", arg)
 		sides[i] = compare.NewSide(*span)
 		if err := readSide(ctx, c, arg, sides[i]); err != nil {
 			return fmt.Errorf("diff: %w", err)
@@ -178,7 +177,6 @@ func readSide(ctx context.Context, c *call, arg string, side *compare.Side) erro
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%s: there is no CPU profile that can be used", arg)
 	}
-	c.progressf("%s: %d profiles of %d runs", arg, n, len(side.Runs()))
 	return err
 }
 
@@ -194,29 +192,10 @@ func runOf(src source.Source, p *source.Profile) string {
 	return src.String() + " " + filepath.Dir(p.Name)
 }
 
-// list splits a list of SOURCEs at spaces and commas outside braces and quotes. Quotes
-// around a whole SOURCE are removed. An existing path is one SOURCE.
+// list splits a list of SOURCEs at spaces. An existing path is one SOURCE.
 func list(arg string) []string {
 	if _, err := os.Stat(arg); err == nil {
 		return []string{arg}
 	}
-	quoted, depth := false, 0
-	sources := strings.FieldsFunc(arg, func(r rune) bool {
-		switch {
-		case r == '"':
-			quoted = !quoted
-		case quoted:
-		case r == '{':
-			depth++
-		case r == '}':
-			depth--
-		}
-		return !quoted && depth <= 0 && (r == ' ' || r == ',' || r == '\n' || r == '\t')
-	})
-	for i, s := range sources {
-		if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
-			sources[i] = s[1 : len(s)-1]
-		}
-	}
-	return sources
+	return strings.Fields(arg)
 }

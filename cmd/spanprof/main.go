@@ -52,8 +52,6 @@ type call struct {
 	*flag.FlagSet
 	args           []string
 	stdout, stderr io.Writer
-	// terminal is whether stderr is a terminal.
-	terminal bool
 }
 
 // parse reads the flags that the command has added.
@@ -72,24 +70,8 @@ func (c *call) parse() error {
 	return nil
 }
 
-// progressf prints the progress of the work to a terminal. Logs of CI stay short.
-func (c *call) progressf(format string, args ...any) {
-	if c.terminal {
-		_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
-	}
-}
-
 // leftOut reports a profile or a SOURCE that cannot be used.
 func (c *call) leftOut(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: left out:", err) }
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
 
 // plainWriter writes lines, and nothing that moves a terminal's cursor: messages have texts
 // of profiles and servers.
@@ -125,7 +107,6 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	terminal := isTerminal(stderr)
 	stderr = plainWriter{stderr}
 	if len(args) == 0 {
 		usage(stderr)
@@ -146,7 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags := flag.NewFlagSet("spanprof "+cmd.name, flag.ContinueOnError)
 		flags.SetOutput(io.Discard) // exitCode prints errors, and here is the help
 		flags.Usage = func() {}
-		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr, terminal: terminal})
+		err := cmd.run(ctx, &call{FlagSet: flags, args: args[1:], stdout: stdout, stderr: stderr})
 		if errors.Is(err, flag.ErrHelp) {
 			_, _ = fmt.Fprintf(stdout, "Usage: spanprof %s %s\n\n%s\n\n%s\n\n", cmd.name, cmd.synopsis, cmd.summary, indented(cmd.example))
 			flags.SetOutput(stdout)

@@ -59,12 +59,12 @@ func runPGO(ctx context.Context, c *call) error {
 	case *check:
 		return runCheck(c)
 	case c.NArg() == 0:
-		return errors.New("pgo: name a SOURCE: a directory of profiles, or the address of a process")
+		return errors.New("pgo: name a SOURCE: a directory of profiles")
 	}
 	if err := canWrite(*out); err != nil { // before anything is measured
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	result, err := mergePGO(ctx, c, c.Args(), *out, options)
+	result, err := mergePGO(ctx, c, options)
 	if err != nil {
 		return err
 	}
@@ -79,17 +79,12 @@ func runPGO(ctx context.Context, c *call) error {
 // maxWarning bounds a warning, which quotes names from profiles.
 const maxWarning = 2000
 
-// mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write,
-// which a directory or a glob may have too.
-func mergePGO(ctx context.Context, c *call, args []string, out string, options []pgo.Option) (*pgo.Result, error) {
+// mergePGO merges the CPU profiles of SOURCEs, and prints warnings.
+func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
-	c.progressf("reading %s", args)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = source.ReadAll(ctx, args, []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
-			if p.Name != src.String() && sameFile(p.Name, out) {
-				return errors.New("it is the file to write; name it as a SOURCE to merge it")
-			}
+		readErr = source.ReadAll(ctx, c.Args(), []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
 			parsed, err := p.Parsed()
 			if err == nil {
 				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
@@ -110,13 +105,6 @@ func mergePGO(ctx context.Context, c *call, args []string, out string, options [
 		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))
 	}
 	return result, nil
-}
-
-// sameFile reports whether a and b are names of one file.
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // canWrite returns an error if a path cannot be a file, or is one that is not a profile.

@@ -33,7 +33,7 @@ const longest = 365 * 24 * time.Hour
 
 func runRecord(ctx context.Context, c *call) error {
 	config := record.Config{Resource: map[string]string{}}
-	c.StringVar(&config.Dir, "o", "", "the `directory` for the profiles; each run of a process has one of its own below")
+	c.StringVar(&config.Dir, "o", "", "the `directory` for the profiles; each address has one of its own below")
 	c.DurationVar(&config.For, "for", 30*time.Minute, "how long to record; a signal ends it before")
 	c.DurationVar(&config.Every, "every", time.Minute, "how long a window is")
 	c.Func("label", "an attribute of the processes, as `KEY=VALUE`: service.name, service.version, or one of your own; repeatable", func(text string) error {
@@ -44,7 +44,7 @@ func runRecord(ctx context.Context, c *call) error {
 		config.Resource[key] = value
 		return nil
 	})
-	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles of each address may take; beyond it the oldest runs are removed, then the oldest profiles")
+	c.Int64Var(&config.MaxBytes, "max-bytes", 1<<30, "how many bytes the profiles of each address may take; beyond it the oldest are removed")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -81,11 +81,6 @@ func runRecord(ctx context.Context, c *call) error {
 		mu.Lock()
 		defer mu.Unlock()
 		_, _ = fmt.Fprintln(c.stderr, "spanprof:", text)
-	}
-	config.Progress = func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		c.progressf("%s", text)
 	}
 	untrusted.LimitMemory(int64(448+16*len(config.Targets)) << 20)
 	var without []string

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/pyroscopeview"
@@ -103,7 +102,6 @@ func openListener(address string, allowed bool) (net.Listener, error) {
 // fileViewOf loads a directory of store.WithDirectory, or the profiles of sources that can be
 // read as a whole.
 func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Option) (page, error) {
-	start := time.Now()
 	report := func(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err) }
 	var loaded *fileview.Page
 	var err error
@@ -121,7 +119,6 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
-	c.progressf("%d profiles in %s", loaded.Profiles, time.Since(start).Round(time.Millisecond))
 	for _, note := range loaded.Notes() {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}

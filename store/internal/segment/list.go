@@ -215,14 +215,17 @@ type Exemplar struct {
 	Sums
 }
 
-// Exemplars returns the manual exemplars, in the order of arrival. Only windows that are
-// held in whole count.
-func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
-	return v.exemplars(ctx, v.segments, func(as form) bool { return as == profileOnly || as == odd }, func(s *Segment, g uint32) string {
+// Exemplars returns the manual exemplars, in the order of arrival, or all ids, for a view
+// without records of spans. Only windows that are held in whole count.
+func (v *View) Exemplars(ctx context.Context, all bool) ([]Exemplar, error) {
+	return v.exemplars(ctx, v.segments, func(as form) bool { return as == profileOnly || as == odd || all && as != none }, func(s *Segment, g uint32) string {
 		if s.ended(g) != 0 {
 			return ""
 		}
 		id := s.label(g, labelkey.ProfileID)
+		if all {
+			return cmp.Or(id, s.label(g, labelkey.SpanID))
+		}
 		if id == s.label(g, labelkey.SpanID) || v.isSpan(ident.ParseKey(id)) {
 			return ""
 		}

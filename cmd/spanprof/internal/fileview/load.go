@@ -22,7 +22,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/flameql"
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
@@ -45,7 +44,6 @@ type Set struct {
 type Page struct {
 	store *store.Store
 	sets  []Set
-	ids   ids
 	notes []string
 	// earlier is set for a directory with spans of earlier processes.
 	earlier bool
@@ -71,7 +69,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
 	report := func(err error) {
-		if !errors.Is(err, source.ErrSeen) && !errors.Is(err, errRefused) {
+		if !errors.Is(err, errRefused) {
 			p.Unreadable++
 		}
 		skip(err)
@@ -143,7 +141,6 @@ func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error)
 		p.empty = append(p.empty, from.Name)
 		return nil, nil
 	}
-	p.ids.add(parsed)
 	if p.total.Add(string(from.Kind()), parsed) {
 		p.cut = append(p.cut, from.Name)
 	}
@@ -226,9 +223,6 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	if len(p.cut) > 0 {
 		p.notes = append(p.notes, sentence(p.cut, "values that are too large, and cut: sums end at 73 years"))
 	}
-	if p.ids.more {
-		p.notes = append(p.notes, fmt.Sprintf("there are more than %d spans, and only these are listed", maxIDs))
-	}
 	return nil
 }
 
@@ -289,37 +283,4 @@ func (p *Page) Path(ctx context.Context) (string, error) {
 
 func query(t flameql.Type, set Set) flameql.Query {
 	return flameql.Query{Type: t}.WithEqual(Label, set.Name)
-}
-
-// maxIDs bounds the list of spans.
-const maxIDs = 200_000
-
-// ids are the ids of the spans in profiles, in their order. Files have no span records, but
-// samples have labels.
-type ids struct {
-	list  []string
-	known map[string]bool
-	// more is set if there are more than maxIDs.
-	more bool
-}
-
-// add adds the ids of the samples of a profile.
-func (x *ids) add(p *profile.Profile) {
-	if x.known == nil {
-		x.known = make(map[string]bool)
-	}
-	for _, s := range p.Sample {
-		for _, label := range []string{labelkey.ProfileID, labelkey.SpanID} {
-			for _, id := range s.Label[label] {
-				switch {
-				case id == "" || x.known[id]:
-				case len(x.list) == maxIDs:
-					x.more = true
-				default:
-					x.known[id] = true
-					x.list = append(x.list, id)
-				}
-			}
-		}
-	}
 }

@@ -4,11 +4,8 @@
 package fileview
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/store"
@@ -42,47 +39,15 @@ func (v *fileView) Info() store.Info {
 }
 
 // Spans implements store.View.
-func (v *fileView) Spans(q store.SpanQuery) (list store.SpanList, err error) {
-	if v.page.earlier {
-		return v.View.Spans(q)
-	}
-	if q.ID != "" || q.Names {
-		list, err = v.View.Spans(q)
+func (v *fileView) Spans(q store.SpanQuery) (store.SpanList, error) {
+	q.Sampled = !v.page.earlier
+	list, err := v.View.Spans(q)
+	if q.Sampled {
 		for i := range list.Spans {
 			list.Spans[i] = withoutSummary(list.Spans[i])
 		}
-		return list, err
 	}
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
-		return list, nil // nothing is known of that
-	}
-	part := strings.ToLower(q.Contains)
-	for _, id := range v.page.ids.list {
-		found, err := v.Spans(store.SpanQuery{ID: id})
-		if err != nil {
-			return list, err
-		}
-		for _, s := range found.Spans {
-			switch {
-			case q.Name != "" && s.Name != q.Name, !strings.Contains(strings.ToLower(s.Name), part),
-				q.Service != "" && s.Service != q.Service,
-				q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID),
-				!q.Until.IsZero() && !s.Start.Before(q.Until), !q.From.IsZero() && s.Start.Add(s.Duration).Before(q.From):
-				continue
-			}
-			list.Spans = append(list.Spans, s)
-		}
-	}
-	slices.SortStableFunc(list.Spans, func(a, b store.Span) int {
-		if q.Order == store.Newest {
-			return b.Start.Add(b.Duration).Compare(a.Start.Add(a.Duration))
-		}
-		return cmp.Compare(b.CPU, a.CPU) // there is no wall time
-	})
-	if q.Limit > 0 {
-		list.Spans = list.Spans[:min(q.Limit, len(list.Spans))]
-	}
-	return list, nil
+	return list, err
 }
 
 // withoutSummary returns a span for a manual exemplar with the id of a span. The store has no

@@ -98,7 +98,7 @@ func TestHang(t *testing.T) {
 				begun, last := time.Now(), ""
 				results := Run(t.Context(), Config{
 					Dir: dir, Targets: []*source.Target{target}, For: 30 * time.Second, Every: 5 * time.Second,
-					MaxBytes: 1 << 20, Report: func(text string) { last = text }, Progress: func(string) {},
+					MaxBytes: 1 << 20, Report: func(text string) { last = text },
 				})
 				took := time.Since(begun).Round(time.Second)
 				stop()
@@ -134,7 +134,7 @@ func TestSignal(t *testing.T) {
 		var reports []string
 		results := Run(ctx, Config{
 			Dir: dir, Targets: []*source.Target{target}, For: time.Hour, Every: 5 * time.Second,
-			MaxBytes: 1 << 20, Report: func(text string) { reports = append(reports, text) }, Progress: func(string) {},
+			MaxBytes: 1 << 20, Report: func(text string) { reports = append(reports, text) },
 		})
 		stop()
 		if results[0].Profiles != 8 || len(reports) != 1 || !strings.Contains(reports[0], "the CPU profile in flight is dropped") {

@@ -5,13 +5,13 @@
 //
 // # What is kept
 //
-// The bytes are unchanged. Each run of a process has its own directory, in the layout of
-// package exporter/file:
+// The bytes are unchanged. Each recording of an address has its own directory, in the layout
+// of package exporter/file:
 //
-//	DIR/10.0.0.7_1777/20261121T130405Z/recording.json
-//	DIR/10.0.0.7_1777/20261121T130405Z/20261121T130405.123456789Z-shop-cpu.pprof.gz
+//	DIR/10.0.0.7_1777/20261121T130405.123Z/recording.json
+//	DIR/10.0.0.7_1777/20261121T130405.123Z/20261121T130405.123456789Z-shop-cpu.pprof.gz
 //
-// recording.json is a [source.Recording]: the address, the resource and the build id.
+// recording.json is a [source.Recording]: the address and the resource.
 //
 // Heap, mutex and block profiles of net/http/pprof count since the process began. They are
 // kept unchanged, at the beginning and at the end of each window. A reader subtracts one
@@ -30,14 +30,13 @@
 //
 // # Runs
 //
-// A process was restarted if a profile has another build id or another address of the
-// vDSO: Linux chooses one for each process. On other systems, the difference of two profiles
-// shows a restart to readers. An address with several processes, like a load balancer's, has
-// a directory for each.
+// A process was restarted if a profile has another address of the vDSO: Linux chooses one for
+// each process. On other systems, it has another build id, or the difference of two profiles
+// shows a restart to readers. Readers separate the runs.
 //
 // # For developers
 //
-// record.go is the face, target.go requests windows of one process, run.go writes.
+// record.go is the face, target.go requests windows of one process, write.go writes.
 package record
 
 import (
@@ -65,18 +64,16 @@ type Config struct {
 	// Resource is what the command line states of the processes: attributes of
 	// OpenTelemetry such as service.version, and others.
 	Resource map[string]string
-	// MaxBytes bounds the profiles of each target: the oldest runs are removed for new
-	// profiles, then the oldest profiles of the run.
+	// MaxBytes bounds the profiles of each target: the oldest are removed for new ones.
 	MaxBytes int64
-	// Report is called with what the user should read at once, and Progress after each
-	// CPU profile. They are called by several goroutines.
-	Report, Progress func(string)
+	// Report is called with what the user should read at once, by several goroutines.
+	Report func(string)
 }
 
 // Result is the result of a target.
 type Result struct {
 	Target, Dir string
-	// Profiles and Bytes were written, in Runs directories.
+	// Profiles and Bytes were written, of Runs of the process.
 	Profiles, Runs int
 	Bytes          int64
 	// Failures are the requests and files that failed.

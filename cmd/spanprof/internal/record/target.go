@@ -20,7 +20,6 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/profiledir"
-	"github.com/spanprof/spanprof/internal/termtext"
 )
 
 const (
@@ -37,7 +36,6 @@ const (
 type target struct {
 	Config
 	*source.Target
-	dir string
 	end time.Time
 
 	mu      sync.Mutex
@@ -45,25 +43,28 @@ type target struct {
 	seen    map[exporter.Kind]bool // kinds with a profile
 	covered map[exporter.Kind]*covered
 	since   map[exporter.Kind]time.Time // the begin of failures that last, of the whole process for ""
-	runs    []*run
-	current *run
-	mixed   bool // several processes have answered in turn
 	result  Result
+
+	recording source.Recording
+	files     exporter.Exporter // nil before the first profile
+	runs      map[string]bool   // of the process, so far
+	run       string            // of the newest profile; empty if unknown
 }
 
 // covered is how far the profiles of a kind reach.
 type covered struct {
 	until  time.Time // the end of the last profile
-	run    *run      // its process; nil before the first
+	run    string    // its process; empty if unknown
 	failed bool      // a request has failed since
 }
 
 func newTarget(c Config, t *source.Target) *target {
-	begun, dir := time.Now(), DirOf(c.Dir, t)
+	begun := time.Now()
 	own := &target{
-		Config: c, Target: t, dir: dir, end: begun.Add(c.For),
+		Config: c, Target: t, end: begun.Add(c.For),
 		seen: map[exporter.Kind]bool{}, covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
-		result: Result{Target: t.Name(), Dir: dir, Gaps: map[exporter.Kind]Gaps{}},
+		result: Result{Target: t.Name(), Dir: DirOf(c.Dir, t), Gaps: map[exporter.Kind]Gaps{}},
+		runs:   map[string]bool{},
 	}
 	for _, kind := range source.TargetKinds {
 		own.covered[kind] = &covered{until: begun}
@@ -89,9 +90,9 @@ func (t *target) record(ctx context.Context) Result {
 			t.result.gap(kind, earlier(time.Now(), t.end).Sub(c.until))
 		}
 	}
-	t.result.Runs = len(t.runs)
-	for _, r := range t.runs {
-		if err := r.files.Shutdown(context.WithoutCancel(ctx)); err != nil {
+	t.result.Runs = max(1, len(t.runs))
+	if t.files != nil {
+		if err := t.files.Shutdown(context.WithoutCancel(ctx)); err != nil {
 			t.result.Err = err
 		}
 	}
@@ -159,16 +160,13 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	t.recovered(kind)
 	c := t.covered[kind]
 	// A profile that counts since its process began has no gap.
-	if c.failed && (!source.Cumulative(kind) || c.run != t.current) {
+	if c.failed && (!source.Cumulative(kind) || c.run != t.run) {
 		t.result.gap(kind, begun.Sub(c.until))
 	}
-	*c = covered{until: time.Now(), run: t.current}
+	*c = covered{until: time.Now(), run: t.run}
 	t.result.Profiles++
 	t.result.Bytes += n
 	t.result.Err = nil
-	if kind == exporter.KindCPU {
-		t.Progress(fmt.Sprintf("%s: %s, %s, %v to go", t.Name(), termtext.Plural(t.result.Profiles, "profile"), termtext.Value(t.result.Bytes, termtext.Bytes), max(0, time.Until(t.end)).Round(time.Second)))
-	}
 	return nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// ErrRestarted is the error for two profiles of different runs of a process.
-var ErrRestarted = errors.New("the process was restarted in between")
+// errRestarted is the error for two profiles of different runs of a process.
+var errRestarted = errors.New("the process was restarted in between")
 
 // Run identifies the run of a process that a profile was taken of: by its
 // binary, and by where Linux has put the vDSO, which is somewhere else in each
@@ -40,36 +40,32 @@ func BuildID(p *profile.Profile) string {
 	return p.Mapping[0].BuildID
 }
 
-// Delta returns the difference between two profiles that count since the process began.
-// Live memory, the inuse values of a heap profile, is from the end. It returns ErrRestarted
-// if they are of different runs. It removes live memory from begin: a copy may take 384 MiB more.
-func Delta(begin, end *profile.Profile) (*profile.Profile, error) {
+// difference returns the difference between two profiles that count since the process began.
+// Live memory, the inuse values of a heap profile, is from the end. It returns errRestarted
+// if they are of different runs. It changes begin: a copy may take 384 MiB more.
+func difference(begin, end *profile.Profile) (*profile.Profile, error) {
 	if a, b := Run(begin), Run(end); a != "" && b != "" && a != b {
-		return nil, ErrRestarted
+		return nil, errRestarted
 	}
 	if len(begin.SampleType) != len(end.SampleType) {
-		return nil, ErrRestarted // another binary
+		return nil, errRestarted // another binary
 	}
-	negate := func() {
-		for _, s := range begin.Sample {
-			for i, t := range begin.SampleType {
-				if strings.HasPrefix(t.Type, "inuse_") {
-					s.Value[i] = 0
-				}
-				s.Value[i] = -s.Value[i]
+	for _, s := range begin.Sample {
+		for i, t := range begin.SampleType {
+			if strings.HasPrefix(t.Type, "inuse_") {
+				s.Value[i] = 0
 			}
+			s.Value[i] = -s.Value[i]
 		}
 	}
-	negate()
 	delta, err := profile.Merge([]*profile.Profile{end, begin})
-	negate()
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range delta.Sample {
 		for _, v := range s.Value {
 			if v < 0 { // nothing that is counted becomes less
-				return nil, ErrRestarted
+				return nil, errRestarted
 			}
 		}
 	}

@@ -4,8 +4,10 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
@@ -17,24 +19,26 @@ import (
 	"github.com/spanprof/spanprof/internal/profiledir"
 )
 
-// snapshot is a profile that counts since its process began.
-type snapshot struct {
-	path   string
-	parsed *profile.Profile
-}
-
 // directory is one directory while it is read.
 type directory struct {
 	kinds     []exporter.Kind
-	failed    func(error) error
+	skip      func(error)
 	each      func(*Profile) error
+	path      string
 	recording *Recording // nil if there is none
-	// replica is the run that the recording is of: the directory in which the first
-	// recording of it is.
-	replica string
-	last    map[exporter.Kind]snapshot
+	// last are the newest profiles that count since their process began.
+	last map[exporter.Kind]*profile.Profile
 	// run is the run of the newest profile that names one.
 	run string
+}
+
+// open begins another directory.
+func (d *directory) open(path string) {
+	d.path, d.run, d.last = path, "", map[exporter.Kind]*profile.Profile{}
+	var err error
+	if d.recording, err = readRecording(path); err != nil {
+		d.skip(err)
+	}
 }
 
 // read reads one of the files. If only is true, the user named this file.
@@ -48,7 +52,8 @@ func (d *directory) read(path string, only bool) error {
 	}
 	parsed, err := ReadFile(path, links)
 	if err != nil {
-		return d.failed(err)
+		d.skip(err)
+		return nil
 	}
 	found := false
 	for _, part := range columns.Split(parsed, path) {
@@ -60,36 +65,40 @@ func (d *directory) read(path string, only bool) error {
 		}
 	}
 	if only && !found {
-		return d.failed(fmt.Errorf("%s: a %s profile, want %v", path, columns.Split(parsed, path)[0].Kind, d.kinds))
+		d.skip(fmt.Errorf("%s: a %s profile, want %v", path, columns.Split(parsed, path)[0].Kind, d.kinds))
 	}
 	return nil
 }
 
 // take passes a profile of one kind on, or its difference to the one before it.
 func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profile) error {
+	replica := d.runOf(path, parsed) // a difference lacks the mapping
 	if d.recording == nil || !Cumulative(kind) {
-		return d.give(path, kind, parsed)
+		return d.give(path, replica, kind, parsed)
 	}
-	before, ok := d.last[kind]
-	d.last[kind] = snapshot{path, parsed}
-	if !ok {
+	before := d.last[kind]
+	d.last[kind] = parsed
+	if before == nil {
 		return nil
 	}
-	delta, err := Delta(before.parsed, parsed)
-	if err != nil {
-		return d.failed(fmt.Errorf("%s: its difference to %s: %w", path, filepath.Base(before.path), err))
+	delta, err := difference(before, parsed)
+	switch {
+	case errors.Is(err, errRestarted):
+		return nil // it is the first of its run
+	case err != nil:
+		d.skip(fmt.Errorf("%s: its difference to the one before: %w", path, err))
+		return nil
 	}
-	return d.give(path, kind, delta)
+	return d.give(path, replica, kind, delta)
 }
 
 func (d *directory) wants(kind exporter.Kind) bool { return wants(d.kinds, kind) }
 
-func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profile) error {
+func (d *directory) give(path, replica string, kind exporter.Kind, parsed *profile.Profile) error {
 	w := windowOf(kind, parsed)
-	p := &Profile{Name: path}
+	p := &Profile{Name: path, Replica: replica}
 	if d.recording != nil {
 		w.Resource = d.recording.Attributes()
-		p.Replica = d.replica
 	} else {
 		name, ok := profiledir.Parse(path)
 		if name.Service != "" {
@@ -99,26 +108,38 @@ func (d *directory) give(path string, kind exporter.Kind, parsed *profile.Profil
 			// Profiles of this project that are differences: pprof has their end.
 			w.Start, w.Duration = name.Start, w.Start.Sub(name.Start)
 		}
-		p.Replica = d.runOf(path, parsed)
 	}
 	p.Profile = exporter.NewParsedProfile(w, parsed)
-	if err := d.each(p); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	return d.each(p)
 }
 
-// runOf names the run that a profile of a directory without description is of.
-// The file exporter goes on in a directory after a restart. Its profiles of wall
-// time have no mappings, and are of the run before them.
+// runOf names the run that a profile is of. The file exporter goes on in a directory after a
+// restart. Its profiles of wall time have no mappings, and are of the run before them. The
+// directory above a Recording is of the same address, which may be recorded again.
 func (d *directory) runOf(path string, p *profile.Profile) string {
-	run := Run(p)
+	run, dir := Run(p), filepath.Dir(path)
 	if _, ok := profiledir.Parse(path); ok && run == "" {
 		run = d.run
 	}
-	if run == "" {
-		return ""
+	if run != "" {
+		d.run = run
 	}
-	d.run = run
-	return filepath.Dir(path) + " " + run
+	switch {
+	case run != "" && d.recording != nil:
+		return filepath.Dir(dir) + " " + run
+	case run != "":
+		return dir + " " + run
+	case d.recording != nil:
+		return dir
+	}
+	return ""
+}
+
+// windowOf returns the window of a profile by the times in it.
+func windowOf(kind exporter.Kind, p *profile.Profile) exporter.Window {
+	w := exporter.Window{Kind: kind, Duration: time.Duration(p.DurationNanos)}
+	if p.TimeNanos != 0 {
+		w.Start = time.Unix(0, p.TimeNanos)
+	}
+	return w
 }

@@ -28,49 +28,29 @@ type local string
 func (s local) String() string { return string(s) }
 
 func (s local) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
-	failed := func(err error) error { return pass(ctx, skip, each, nil, err) }
-	paths, err := s.paths(failed)
+	paths, err := s.paths(skip)
 	if err != nil {
 		return err
 	}
-	runs := map[string]string{}
-	for len(paths) > 0 { // one directory after the other
-		dir := filepath.Dir(paths[0])
-		n := slices.IndexFunc(paths, func(path string) bool { return filepath.Dir(path) != dir })
-		if n < 0 {
-			n = len(paths)
+	d := directory{kinds: kinds, skip: skip, each: each}
+	for _, path := range paths { // one directory after the other
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		d := directory{kinds: kinds, failed: failed, each: each, last: map[exporter.Kind]snapshot{}}
-		if d.recording, err = readRecording(dir); err != nil {
-			if err := failed(err); err != nil {
-				return err
-			}
+		if dir := filepath.Dir(path); dir != d.path {
+			d.open(dir)
 		}
-		d.replica = dir
-		if d.recording != nil && d.recording.Run != "" {
-			run := filepath.Dir(dir) + " " + d.recording.Run
-			if runs[run] == "" {
-				runs[run] = dir
-			}
-			d.replica = runs[run]
+		if err := d.read(path, path == string(s)); err != nil {
+			return err
 		}
-		for _, path := range paths[:n] {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := d.read(path, path == string(s)); err != nil {
-				return err
-			}
-		}
-		paths = paths[n:]
 	}
 	return nil
 }
 
 // paths returns the files that the source names: all profiles in and below a directory, and
-// pipes with such names. The file exporter's names sort by time. failed gets errors of
+// pipes with such names. The file exporter's names sort by time. skip gets errors of
 // directories.
-func (s local) paths(failed func(error) error) ([]string, error) {
+func (s local) paths(skip func(error)) ([]string, error) {
 	roots := []string{string(s)}
 	if _, err := os.Stat(string(s)); err != nil {
 		matches, globErr := filepath.Glob(string(s))
@@ -92,9 +72,7 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 		}
 		entries, err := files.Entries(dirs[0], files.Follow)
 		if err != nil {
-			if err := failed(err); err != nil {
-				return nil, err
-			}
+			skip(err)
 		}
 		for _, e := range entries {
 			switch path := filepath.Join(dirs[0], e.Name()); {
@@ -120,7 +98,8 @@ func (s local) paths(failed func(error) error) ([]string, error) {
 // maxPaths bounds the files and directories of a SOURCE.
 const maxPaths = 1 << 20
 
-var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz", ".pgo"}
+// A default.pgo in a directory is made of the others.
+var suffixes = []string{".pprof.gz", ".pprof", ".pb.gz"}
 
 func isProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })

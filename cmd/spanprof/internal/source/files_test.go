@@ -75,6 +75,36 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
+// read returns the profiles of a SOURCE, and the first error.
+func read(t *testing.T, arg string, want ...exporter.Kind) (all []*source.Profile, first error) {
+	t.Helper()
+	s, err := source.Parse(arg)
+	if err != nil {
+		return nil, err
+	}
+	skip := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	err = s.Read(t.Context(), want, skip, func(p *source.Profile) error {
+		all = append(all, p)
+		return nil
+	})
+	if first == nil {
+		first = err
+	}
+	return all, first
+}
+
+func kinds(profiles []*source.Profile) []exporter.Kind {
+	var all []exporter.Kind
+	for _, p := range profiles {
+		all = append(all, p.Kind())
+	}
+	return all
+}
+
 var (
 	begin      = time.Date(2026, 11, 21, 13, 4, 5, 0, time.UTC)
 	cpuTypes   = []string{"samples", "cpu"}
@@ -95,7 +125,6 @@ func TestKinds(t *testing.T) {
 		want exporter.Kind
 	}{
 		"a.pprof":                   {cpu, exporter.KindCPU},
-		"default.pgo":               {cpu, exporter.KindCPU},
 		name(0, "shop-host"):        {cpu, exporter.KindHost},
 		"mutex.pb.gz":               {contentions, exporter.KindMutex},
 		"shop.block.pprof":          {contentions, exporter.KindBlock},
@@ -161,9 +190,7 @@ func TestRunsInADirectory(t *testing.T) {
 func TestRecordedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for _, run := range []string{"a", "b"} {
-		r := source.Recording{
-			Target: "http://a/", Started: begin, BuildID: "abc", Resource: map[string]string{"service.name": "shop", "config": "x"},
-		}
+		r := source.Recording{Target: "http://a/", Resource: map[string]string{"service.name": "shop", "config": "x"}}
 		if err := os.Mkdir(filepath.Join(dir, run), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -189,11 +216,14 @@ func TestRecordedDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprint(filepath.Base(p.Replica), " ", p.Kind(), " ", p.Start().Sub(begin), " ", p.Duration(), " ", parsed.Sample[0].Value))
-		for key, want := range map[string]string{"service.name": "shop", "config": "x", "process.executable.build_id.gnu": "abc"} {
+		got = append(got, fmt.Sprint(filepath.Base(filepath.Dir(p.Name)), " ", p.Kind(), " ", p.Start().Sub(begin), " ", p.Duration(), " ", parsed.Sample[0].Value))
+		for key, want := range map[string]string{"service.name": "shop", "config": "x"} {
 			if value, _ := p.Resource().Set().Value(attribute.Key(key)); value.AsString() != want {
 				t.Errorf("%s is %q", key, value.AsString())
 			}
+		}
+		if p.Replica != profiles[0].Replica || !strings.HasPrefix(p.Replica, dir+" ") {
+			t.Errorf("%s is of %q", p.Name, p.Replica)
 		}
 	}
 	want := []string{
@@ -205,13 +235,17 @@ func TestRecordedDirectory(t *testing.T) {
 	}
 
 	for why, m := range map[string]made{
-		"less":        {types: mutexTypes, values: []int64{1, 7}, vdso: 7, at: begin.Add(time.Hour)},
-		"another run": {types: mutexTypes, values: []int64{100, 7}, vdso: 8, at: begin.Add(time.Hour)},
+		"less":        {types: mutexTypes, values: []int64{1, 7}, vdso: 7},
+		"another run": {types: mutexTypes, values: []int64{100, 7}, vdso: 8},
 	} {
-		last := filepath.Join(dir, "b", name(3600, "shop-mutex"))
-		write(t, last, m.bytes(t))
-		if _, err := read(t, dir); err == nil || !strings.HasPrefix(err.Error(), last+": its difference to ") || !strings.Contains(err.Error(), "restarted") {
-			t.Errorf("%s: %v", why, err)
+		for i := range 2 { // the first is the base of the second
+			m.at = begin.Add(time.Hour * time.Duration(1+i))
+			m.values[1] += int64(i)
+			write(t, filepath.Join(dir, "b", name(3600*(1+i), "shop-mutex")), m.bytes(t))
+		}
+		profiles, err := read(t, filepath.Join(dir, "b"))
+		if err != nil || len(profiles) != 3 || profiles[2].Duration() != time.Hour {
+			t.Errorf("%s: %d profiles, %v", why, len(profiles), err)
 		}
 	}
 	write(t, filepath.Join(dir, "a", source.RecordingFile), []byte("{"))

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +21,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
-	"github.com/spanprof/spanprof/exporter"
 )
 
 // fakeQuerier answers as a Pyroscope server does, with one function per profile
@@ -102,11 +100,6 @@ func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			b.Reset()
 		}
 		_, _ = w.Write(b.Bytes())
-	case "/prefix/querier.v1.QuerierService/SelectSeries":
-		if !bytes.Contains(body, []byte(`"profileTypeID":"`+typeInUse+`"`)) || !bytes.Contains(body, []byte(`"step":1`)) {
-			q.t.Errorf("SelectSeries asked with %s", body)
-		}
-		_, _ = io.WriteString(w, `{"series":[{"points":[{"value":6,"timestamp":"1000"},{"value":5,"timestamp":"9000"}]}]}`)
 	default:
 		http.NotFound(w, r)
 	}
@@ -134,15 +127,13 @@ func decodeRequest(t *testing.T, b []byte) (texts []string, times []uint64) {
 const (
 	typeCPU     = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 	typeSamples = "process_cpu:samples:count:cpu:nanoseconds"
-	typeInUse   = "memory:inuse_space:bytes:space:bytes"
-	typeAlloc   = "memory:alloc_space:bytes:space:bytes"
 	typeBlock   = "block:delay:nanoseconds:contentions:count"
 )
 
 func TestPyroscope(t *testing.T) {
 	q := &fakeQuerier{t: t}
 	for _, pod := range []string{"a", "b"} {
-		for _, profileType := range []string{typeInUse, typeCPU, typeBlock, typeSamples, typeAlloc} {
+		for _, profileType := range []string{typeSamples, typeBlock, typeCPU} {
 			q.labels = append(q.labels, map[string]string{"__profile_type__": profileType, "service_name": "shop", "pod": pod})
 		}
 	}
@@ -172,10 +163,7 @@ func TestPyroscope(t *testing.T) {
 			t.Errorf("service %q", name.AsString())
 		}
 	}
-	want := []string{
-		"a block [delay/nanoseconds] [5]", "a heap [alloc_space/bytes inuse_space/bytes] [11 6]", "a cpu [samples/count cpu/nanoseconds] [7 3]",
-		"b block [delay/nanoseconds] [5]", "b heap [alloc_space/bytes inuse_space/bytes] [11 6]", "b cpu [samples/count cpu/nanoseconds] [7 3]",
-	}
+	want := []string{"a cpu [samples/count cpu/nanoseconds] [7 3]", "b cpu [samples/count cpu/nanoseconds] [7 3]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("profiles\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -183,43 +171,21 @@ func TestPyroscope(t *testing.T) {
 		t.Errorf("header %v", q.header)
 	}
 
-	for _, test := range []struct {
-		query    string
-		want     []exporter.Kind
-		requests []string
-	}{
-		{typeCPU, nil, []string{
-			typeCPU + ` {service_name="shop",service_name="shop",pod="a"}`, typeCPU + ` {service_name="shop",service_name="shop",pod="b"}`,
-		}},
-		{"", []exporter.Kind{exporter.KindBlock}, []string{
-			typeBlock + ` {service_name="shop",service_name="shop",pod="a"}`, typeBlock + ` {service_name="shop",service_name="shop",pod="b"}`,
-		}},
-	} {
-		q.requests = nil
-		address := "pyroscope+" + server.URL + "/prefix?query=" + url.QueryEscape(test.query+`{service_name="shop"}`) + "&from=now-1h&until=now-30m"
-		if _, err := read(t, address, test.want...); err != nil {
-			t.Error(err)
-		}
-		if !slices.Equal(q.requests, test.requests) {
-			t.Errorf("%s: requests\n%s\nwant\n%s", address, strings.Join(q.requests, "\n"), strings.Join(test.requests, "\n"))
-		}
+	selector := ` {service_name="shop",service_name="shop",pod=`
+	if want := []string{typeSamples + selector + `"a"}`, typeCPU + selector + `"a"}`, typeSamples + selector + `"b"}`, typeCPU + selector + `"b"}`}; !slices.Equal(q.requests, want) {
+		t.Errorf("requests %q, want %q", q.requests, want)
 	}
 
-	for query, want := range map[string]string{
-		`{service_name="refused"}`:                                       "Series: the server answers 400 Bad Request: the query time range exceeds the limit",
-		`goroutine:goroutine:count:goroutine:count{service_name="shop"}`: "lacks the wanted profiles",
-	} {
-		address := "pyroscope+" + server.URL + "/prefix?from=now-1h&until=now-30m&query=" + query
-		if _, err := read(t, address); err == nil || !strings.HasPrefix(err.Error(), "pyroscope+"+server.URL) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", query, err, want)
-		}
+	refused := "pyroscope+" + server.URL + `/prefix?query={service_name="refused"}`
+	if _, err := read(t, refused); err == nil || !strings.HasPrefix(err.Error(), "pyroscope+"+server.URL) || !strings.Contains(err.Error(), "Series: the server answers 400 Bad Request: the query time range exceeds the limit") {
+		t.Error(err)
 	}
 	q.labels = []map[string]string{{"__profile_type__": typeCPU, "service_name": "empty"}}
 	if profiles, err := read(t, address); err != nil || len(profiles) != 0 {
 		t.Errorf("series without samples: %d profiles, %v", len(profiles), err)
 	}
 	q.labels = nil
-	if _, err := read(t, address); err == nil || !strings.Contains(err.Error(), "has no profiles of") {
+	if _, err := read(t, address); err == nil || !strings.Contains(err.Error(), "has no CPU profiles of") {
 		t.Errorf("no series: %v", err)
 	}
 	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "404") {
@@ -227,30 +193,22 @@ func TestPyroscope(t *testing.T) {
 	}
 }
 
-// Profiles are used while a server is read, so that few are in memory. An end of ctx ends both.
-func TestReadAllInParts(t *testing.T) {
+// An end of ctx ends the reading.
+func TestReadAllEnds(t *testing.T) {
 	q := &fakeQuerier{t: t}
 	for i := range 20 {
 		q.labels = append(q.labels, map[string]string{"__profile_type__": typeCPU, "service_name": "shop", "pod": fmt.Sprint(i)})
 	}
 	address := "pyroscope+" + serve(t, q).URL + "/prefix?query={}&from=now-1h&until=now-30m"
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	used := 0
-	err := source.ReadAll(ctx, []string{address}, nil, func(err error) { t.Error(err) }, func(source.Source, *source.Profile) error {
+	err := source.ReadAll(ctx, []string{address, address}, nil, func(err error) { t.Error(err) }, func(source.Source, *source.Profile) error {
 		used++
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if ahead := len(q.requests) - used; ahead > len(source.TargetKinds)+1 {
-			t.Errorf("at profile %d, %d more are read", used, ahead)
-		}
-		if used == 8 {
-			cancel()
-		}
+		cancel()
 		return nil
 	})
-	if !errors.Is(err, context.Canceled) || used != 8 {
-		t.Errorf("%d profiles, %v", used, err)
+	if !errors.Is(err, context.Canceled) || used != 1 || len(q.requests) != 1 {
+		t.Errorf("%d profiles of %d requests, %v", used, len(q.requests), err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -24,20 +23,13 @@ import (
 // directory.
 const RecordingFile = "recording.json"
 
-// Recording describes the profiles in a directory: one run of a process.
+// Recording describes the profiles in a directory: of one address.
 type Recording struct {
 	// Target is the address that they were read from.
 	Target string `json:"target"`
-	// Started is when the first was read.
-	Started time.Time `json:"started"`
 	// Resource are the attributes of the process: service.name, service.version,
 	// service.instance.id and the attributes given on the command line.
 	Resource map[string]string `json:"resource"`
-	// BuildID is the build id of the binary, empty if it has none.
-	BuildID string `json:"buildId,omitempty"`
-	// Run is the result of Run. Recordings of the same run have the same. It is empty
-	// if profiles do not distinguish runs.
-	Run string `json:"run,omitempty"`
 }
 
 // Write writes the description into a directory.
@@ -71,12 +63,9 @@ func readRecording(dir string) (*Recording, error) {
 
 // Attributes returns the attributes of the process.
 func (r Recording) Attributes() *resource.Resource {
-	attributes := make([]attribute.KeyValue, 0, len(r.Resource)+1)
+	attributes := make([]attribute.KeyValue, 0, len(r.Resource))
 	for _, key := range slices.Sorted(maps.Keys(r.Resource)) {
 		attributes = append(attributes, attribute.String(key, r.Resource[key]))
-	}
-	if r.BuildID != "" {
-		attributes = append(attributes, attribute.String("process.executable.build_id.gnu", r.BuildID))
 	}
 	return resource.NewSchemaless(attributes...)
 }

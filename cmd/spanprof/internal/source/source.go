@@ -3,49 +3,44 @@
 
 // Package source reads profiles from the sources of a command line.
 //
-// # Windows and runs
-//
 // A Profile is one window: what was sampled or counted in it, and the memory that
 // was live at its end. The heap, mutex and block profiles of net/http/pprof count since
-// the process began. Their window is the difference of two answers (Delta). For a process
-// that is measured now they are answers to two requests. For files with such a Recording
-// they are two files. A difference shows a restart, because no count becomes less.
+// the process began. The window of such files with a Recording is the difference of two
+// (difference). A difference shows a restart, because no count becomes less.
 //
-// Profile.Replica is the run of a process: the directory of a Recording, of the
-// first one where a run was recorded several times; the values of a Pyroscope
-// label; and in other directories what Run reads out of a profile on Linux. It is
-// empty where nothing distinguishes runs.
+// Profile.Replica is the run of a process. On Linux Run reads it out of a profile. Else it is
+// the directory of a Recording, or the value of a Pyroscope label. It is empty if nothing
+// distinguishes runs.
 //
-// # For developers
-//
-// source.go reads the grammar, files.go (with directory.go), pprof.go and pyroscope.go are
-// the sources. client.go reads addresses and answers. target.go is a process with net/http/pprof, for
-// package record too, and recording.go what that writes beside profiles.
+// source.go reads the grammar, files.go (with directory.go) and pyroscope.go are the
+// sources. target.go is a process with net/http/pprof, for package record, and
+// recording.go what that writes beside profiles.
 package source
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/secrets"
 )
 
 // Usage explains the grammar of a SOURCE.
 const Usage = `A SOURCE is one of
   PATH                         a pprof file, a glob, or a directory and those
                                below it: of spanprof record, of exporter/file
-  http://HOST/debug/pprof/     a process with net/http/pprof, measured now; or one
-                               of its profiles: .../debug/pprof/profile?seconds=10
   pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
-                               a Pyroscope server. The query is its label selector,
-                               with a profile type before it or without. There is
-                               one profile for each value of the first label of
-                               service_instance_id, k8s_pod_name, pod, instance,
-                               hostname, host_name that the profiles have.
-                               view shows a whole server if there is no query
+                               the CPU profiles of a Pyroscope server. The query is
+                               its label selector. There is one profile for each
+                               value of the first label of service_instance_id,
+                               k8s_pod_name, pod, instance, hostname, host_name
+                               that the profiles have
+  pyroscope+http://HOST        for view: the whole server
 A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
 from SPANPROF_USER and SPANPROF_PASSWORD or from SPANPROF_TOKEN, and the tenant
@@ -55,11 +50,9 @@ of a Pyroscope from SPANPROF_TENANT. They go to every address of the command.
 // Profile is a profile of a source.
 type Profile struct {
 	*exporter.Profile
-	// Name is the origin of the profile, for messages: a file or an address,
-	// without credentials.
+	// Name is the origin of the profile, for messages: a file or an address.
 	Name string
-	// Replica names the run of a process that the profile was taken of. Profiles of
-	// the same run have the same; it is empty where the source does not know.
+	// Replica is the run of the process, empty if it is unknown.
 	Replica string
 }
 
@@ -79,21 +72,6 @@ func wants(kinds []exporter.Kind, kind exporter.Kind) bool {
 	return len(kinds) == 0 || slices.Contains(kinds, kind)
 }
 
-// pass calls each with a profile, and skip with an error, as Read does. p may be nil.
-func pass(ctx context.Context, skip func(error), each func(*Profile) error, p *Profile, err error) error {
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return err
-	case err != nil:
-		skip(err)
-	case p != nil:
-		if err := each(p); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
-		}
-	}
-	return nil
-}
-
 // Parse reads a SOURCE of the command line.
 func Parse(arg string) (Source, error) {
 	scheme, _, found := strings.Cut(arg, "://")
@@ -108,10 +86,64 @@ func Parse(arg string) (Source, error) {
 		return nil, err
 	}
 	switch u.Scheme {
-	case "http", "https":
-		return newPprofSource(u)
 	case "pyroscope+http", "pyroscope+https":
 		return newPyroscope(u)
+	case "http", "https":
+		return nil, fmt.Errorf("%s: the profiles of a process are read from files: spanprof record -o DIR %[1]s writes them", withoutUser(u))
 	}
-	return nil, fmt.Errorf("%s: there are no %s addresses: known are http, https, pyroscope+http and pyroscope+https", withoutUser(u), scheme)
+	return nil, fmt.Errorf("%s: there are no %s addresses: known are pyroscope+http and pyroscope+https", withoutUser(u), scheme)
+}
+
+// ReadAll calls each with the profiles of SOURCEs, in their order. skip gets the errors of
+// SOURCEs, of profiles and of each. It returns an error of the form of a SOURCE, or of ctx.
+func ReadAll(ctx context.Context, args []string, kinds []exporter.Kind, skip func(error), each func(Source, *Profile) error) error {
+	sources := make([]Source, len(args))
+	for i, arg := range args {
+		var err error
+		if sources[i], err = Parse(arg); err != nil {
+			return err
+		}
+	}
+	for _, src := range sources {
+		err := src.Read(ctx, kinds, skip, func(p *Profile) error {
+			if err := each(src, p); err != nil && ctx.Err() == nil {
+				skip(fmt.Errorf("%s: %w", p.Name, err))
+			}
+			return ctx.Err()
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			skip(err)
+		}
+	}
+	return nil
+}
+
+// parseAddress reads the address of a SOURCE.
+func parseAddress(arg string) (*url.URL, error) {
+	u, err := url.Parse(arg)
+	switch {
+	case err != nil && secrets.Text(arg) != arg:
+		// The error would repeat a secret.
+		return nil, errors.New("a SOURCE is no address that can be read")
+	case err != nil:
+		return nil, fmt.Errorf("%q: %w", arg, client.WithoutAddress(err))
+	case u.User != nil:
+		return nil, fmt.Errorf("%s: a SOURCE has no user and password: set SPANPROF_USER and SPANPROF_PASSWORD, or SPANPROF_TOKEN, in the environment", withoutUser(u))
+	case u.Host == "":
+		return nil, fmt.Errorf("%q: the address has no host", arg)
+	}
+	for name := range u.Query() {
+		if secrets.Parameter(name) {
+			return nil, fmt.Errorf("%s: a SOURCE has no credentials, as its parameter %q seems to be one: set SPANPROF_USER and SPANPROF_PASSWORD, or SPANPROF_TOKEN, in the environment", withoutUser(u), name)
+		}
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+func withoutUser(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

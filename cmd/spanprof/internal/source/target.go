@@ -6,8 +6,9 @@ package source
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,12 @@ func Cumulative(kind exporter.Kind) bool {
 
 const pprofPath = "/debug/pprof"
 
+// maxAnswer bounds an answer, as it is sent.
+const maxAnswer = 64 << 20
+
+// answerTime is how long an answer may take beyond what is measured for it.
+const answerTime = 30 * time.Second
+
 // Target is a process with the paths of net/http/pprof. It is safe for
 // concurrent use.
 type Target struct {
@@ -40,18 +47,25 @@ type Target struct {
 
 // NewTarget returns the process at the address of its server, or of the list of its profiles.
 func NewTarget(arg string) (*Target, error) {
-	src, err := Parse(arg)
+	if !strings.Contains(arg, "://") {
+		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
+	}
+	u, err := parseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
-	s, ok := src.(*pprofSource)
-	switch {
-	case !ok && !strings.Contains(arg, "://"):
-		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
-	case !ok || s.kinds != nil || strings.Contains(s.address, "?"):
-		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof ends in %s/", src, pprofPath)
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = pprofPath
 	}
-	return s.target, nil
+	u.Path = strings.TrimRight(u.Path, "/") + "/"
+	if u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || !strings.HasSuffix(u.Path, pprofPath+"/") {
+		return nil, fmt.Errorf("%s: the address of a process with net/http/pprof begins with http:// or https://, and ends in %s/", withoutUser(u), pprofPath)
+	}
+	c, err := client.New()
+	if err != nil {
+		return nil, err
+	}
+	return &Target{base: url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}, client: c}, nil
 }
 
 // Name returns the address without credentials.
@@ -79,7 +93,11 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 		u.RawQuery = "seconds=" + strconv.Itoa(int(measure/time.Second))
 	}
 	name := u.String()
-	data, err := get(ctx, t.client, name, name, measure)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, client.WithoutAddress(err))
+	}
+	_, data, err := t.client.Fetch(r, name, measure+answerTime, maxAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -99,29 +117,24 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 // Close frees the connections.
 func (t *Target) Close() { t.client.CloseIdleConnections() }
 
-// parsePprof returns the kinds of a name under /debug/pprof/, nil for all, and how long to
-// measure, 0 if unknown.
-func parsePprof(name string, query url.Values) (kinds []exporter.Kind, measure time.Duration, err error) {
-	switch name = strings.Trim(name, "/"); name {
-	case "":
-	case "profile":
-		kinds = []exporter.Kind{exporter.KindCPU}
-	case "allocs", "heap": // two views of the same profile
-		kinds = []exporter.Kind{exporter.KindHeap}
-	default:
-		if kinds = []exporter.Kind{exporter.Kind(name)}; !slices.Contains(TargetKinds, kinds[0]) || kinds[0] == exporter.KindCPU {
-			return nil, 0, fmt.Errorf("there is no profile %q to be read: known are profile, heap, allocs, goroutine, mutex and block, and %s/ for all", name, pprofPath)
+// decodeError describes a successful answer that is not a profile.
+func decodeError(c *client.Client, name string, body []byte, err error) error {
+	text := c.Clean(client.FirstLine(body))
+	if len(body) > 0 && strings.HasPrefix(http.DetectContentType(body), "text/") {
+		return fmt.Errorf("%s: the answer is no profile in the pprof format, but text (a page to log in?): %s", name, text)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// Attributes returns the attributes of the process that are in its address and in p. The
+// name of the service is as OpenTelemetry has it for an unknown one.
+func (t *Target) Attributes(p *profile.Profile) map[string]string {
+	all := map[string]string{"service.name": "unknown_service", "service.instance.id": t.base.Host}
+	if len(p.Mapping) > 0 && p.Mapping[0].File != "" {
+		if name := filepath.Base(p.Mapping[0].File); len(name) <= maxText {
+			all["process.executable.name"] = name
+			all["service.name"] = "unknown_service:" + name
 		}
 	}
-	for name, values := range query {
-		if name != "seconds" || len(values) != 1 {
-			return nil, 0, fmt.Errorf("the parameter %q is not known: only seconds is", name)
-		}
-		n, err := strconv.ParseUint(values[0], 10, 16)
-		if err != nil || n == 0 {
-			return nil, 0, fmt.Errorf("seconds=%s is no number of seconds from 1 to 65535", values[0])
-		}
-		measure = time.Duration(n) * time.Second
-	}
-	return kinds, measure, nil
+	return all
 }

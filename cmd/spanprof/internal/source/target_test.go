@@ -11,43 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 )
-
-// read returns the profiles of a SOURCE, and the first error.
-func read(t *testing.T, arg string, want ...exporter.Kind) (all []*source.Profile, first error) {
-	t.Helper()
-	s, err := source.Parse(arg)
-	if err != nil {
-		return nil, err
-	}
-	skip := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
-	err = s.Read(t.Context(), want, skip, func(p *source.Profile) error {
-		all = append(all, p)
-		return nil
-	})
-	if first == nil {
-		first = err
-	}
-	return all, first
-}
-
-func kinds(profiles []*source.Profile) []exporter.Kind {
-	var all []exporter.Kind
-	for _, p := range profiles {
-		all = append(all, p.Kind())
-	}
-	return all
-}
 
 // serve serves a handler on a loopback port.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
@@ -57,36 +26,15 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return s
 }
 
-// pprofMux has the paths of net/http/pprof.
-func pprofMux() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	return mux
-}
-
-func TestPprofKinds(t *testing.T) {
-	server := serve(t, pprofMux())
-	for address, want := range map[string][]exporter.Kind{
-		"/debug/pprof/goroutine":           {exporter.KindGoroutine},
-		"/debug/pprof/profile?seconds=1":   {exporter.KindCPU},
-		"/debug/pprof/mutex?seconds=1":     {exporter.KindMutex},
-		"/debug/pprof/block?seconds=1":     {exporter.KindBlock},
-		"/debug/pprof/allocs?seconds=1":    {exporter.KindHeap},
-		"/debug/pprof/goroutine?seconds=1": {exporter.KindGoroutine},
-	} {
-		t.Run(address, func(t *testing.T) {
-			t.Parallel()
-			profiles, err := read(t, server.URL+address)
-			if got := kinds(profiles); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%v, %v, want %v", got, err, want)
-			}
-		})
+// fetched returns the error of a goroutine profile of a process.
+func fetched(ctx context.Context, address string) error {
+	target, err := source.NewTarget(address)
+	if err != nil {
+		return err
 	}
-	profiles, err := read(t, server.URL+"/debug/pprof", exporter.KindGoroutine)
-	if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{exporter.KindGoroutine}) {
-		t.Errorf("with Want.Kinds: %v, %v", got, err)
-	}
+	defer target.Close()
+	_, err = target.Fetch(ctx, exporter.KindGoroutine, 0)
+	return err
 }
 
 // Credentials go to the address of the SOURCE alone, and are in no message.
@@ -108,7 +56,7 @@ func TestCredentials(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "wrong: %s\nsecond line", r.Header.Get("Authorization"))
 	}))
 	for path, text := range map[string]string{"": "401 Unauthorized: wrong: [redacted]", "/away": "302 Found"} {
-		_, err := read(t, server.URL+path+"/debug/pprof/goroutine")
+		err := fetched(t.Context(), server.URL+path+"/debug/pprof/")
 		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "second") || strings.Contains(err.Error(), "token=") {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -143,15 +91,14 @@ func TestBadAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, test.handler)
 			address := server.URL + "/debug/pprof/goroutine"
-			_, err := read(t, address)
+			err := fetched(t.Context(), server.URL)
 			if err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), test.want) || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})
 	}
 	t.Run("nobody", func(t *testing.T) {
-		const address = "http://127.0.0.1:1/debug/pprof/goroutine"
-		if _, err := read(t, address); err == nil || !strings.HasPrefix(err.Error(), address+": ") || !strings.Contains(err.Error(), "refused") {
+		if err := fetched(t.Context(), "http://127.0.0.1:1"); err == nil || !strings.HasPrefix(err.Error(), "http://127.0.0.1:1/debug/pprof/goroutine: ") || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -161,12 +108,8 @@ func TestBadAnswers(t *testing.T) {
 			cancel()
 			<-r.Context().Done()
 		}))
-		s, err := source.Parse(server.URL + "/debug/pprof/goroutine")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Read(ctx, nil, func(error) { t.Error("skipped") }, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("Read that was cancelled: %v", err)
+		if err := fetched(ctx, server.URL); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
 		}
 	})
 }
@@ -175,21 +118,14 @@ func TestParseRefuses(t *testing.T) {
 	for arg, want := range map[string]string{
 		"":                                               "empty SOURCE",
 		"ftp://host/x":                                   "there are no ftp addresses",
-		"http://ann:pw@host/debug/pprof/":                "set SPANPROF_USER",
+		"http://host/debug/pprof/":                       "spanprof record -o DIR http://host/debug/pprof/ writes them",
 		"pyroscope+http://ann:pw@host?query={}":          "set SPANPROF_USER",
-		"http://ann:p%w@host/debug/pprof/":               "no address that can be read",
-		"http:///debug/pprof/":                           "no host",
-		"http://host/debug/pprof/?access_token=pw":       `"access_token"`,
-		"http://host/debug/pprof/?key=pw":                `"key"`,
-		"http://host/debug/pprof/trace":                  `no profile "trace"`,
-		"http://host/debug/pprof/cpu":                    `no profile "cpu"`,
-		"http://host/debug/pprof/heap?debug=1":           `"debug" is not known`,
-		"http://host/debug/pprof/heap?seconds=0":         "seconds=0 is no number",
-		"http://host/debug/pprof/heap?seconds=x":         "seconds=x is no number",
-		"http://host/debug/spanprof/":                    "has /debug/pprof/ in its path",
+		"pyroscope+http://ann:p%w@host?query={}":         "no address that can be read",
+		"pyroscope+http:///?query={}":                    "no host",
+		"pyroscope+http://host?query={}&token=pw":        `"token"`,
 		"pyroscope+http://host":                          "query= is missing",
 		"pyroscope+http://host?query=shop":               "no label selector",
-		"pyroscope+http://host?query=cpu{}":              `"cpu" is no profile type`,
+		"pyroscope+http://host?query=cpu{}":              "no label selector",
 		"pyroscope+http://host?query={}&from=yesterday":  `from: "yesterday" is no time`,
 		"pyroscope+http://host?query={}&from=now":        "is not before",
 		"pyroscope+http://host?query={}&form=now-1h":     `"form" is not known`,
@@ -205,7 +141,7 @@ func TestParseRefuses(t *testing.T) {
 
 // record takes all of a process.
 func TestNewTarget(t *testing.T) {
-	for address, want := range map[string]bool{"http://h": true, "http://h/x/debug/pprof": true, "http://h/debug/pprof/heap": false, "http://h/debug/pprof/?seconds=1": false, "h:80": false} {
+	for address, want := range map[string]bool{"http://h": true, "http://h/x/debug/pprof": true, "http://h/debug/pprof/heap": false, "http://h/debug/pprof/?seconds=1": false, "h:80": false, "pyroscope+http://h/debug/pprof/": false} {
 		if target, err := source.NewTarget(address); (err == nil) != want || want && !strings.HasSuffix(target.Name(), "/debug/pprof/") {
 			t.Errorf("%s: %v, %v", address, target, err)
 		}
