@@ -168,7 +168,7 @@ func TestFit(t *testing.T) {
 	}
 	times := spanTimes{Span: Span{Duration: time.Hour}}
 	for range mostGoroutines {
-		times.Goroutines = append(times.Goroutines, Goroutine{Intervals: make([]Part, 20)})
+		times.Goroutines = append(times.Goroutines, Goroutine{States: make([]Part, 20)})
 	}
 	for range mostWaits {
 		times.Waits = append(times.Waits, Wait{Stack: stack, Ended: stack, Blockers: make([]Blocker, mostBlockers)})
