@@ -57,7 +57,6 @@ func (p *pageStatus) status() viewer.Status {
 	add("samples with certain labels", s.First+s.Witnessed)
 	add("samples that may belong to any span", s.Ambiguous)
 	add("samples of programs without labels, so of no span", s.Spanless)
-	add("samples with labels that the agent may have cut", s.LabelsLost)
 	add("windows lost: see the log", last.failed)
 	add("socket: programs connected", s.Subscribers)
 	add("socket: samples handed out", s.HandedOut)
