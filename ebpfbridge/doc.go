@@ -20,9 +20,7 @@
 // call into this process.
 //
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
-// bytes and values to 47. Status.LabelsLost of package receiver counts samples that
-// may have lost the labels of a span. Then have fewer labels before "profile_id" in
-// the alphabet.
+// bytes and values to 47. So have fewer than 10 labels before "profile_id" in the alphabet.
 //
 // # The other direction
 //

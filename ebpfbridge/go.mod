@@ -8,7 +8,7 @@ require (
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724 // names of C++ and Rust
 	github.com/spanprof/spanprof v0.0.0
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
-	go.opentelemetry.io/otel/metric v1.45.0 // the receiver's numbers
+	go.opentelemetry.io/otel/metric v1.45.0 // indirect; as exporter/otlp
 	go.opentelemetry.io/otel/sdk v1.45.0
 	go.opentelemetry.io/otel/trace v1.45.0 // indirect; tests
 	go.opentelemetry.io/proto/slim/otlp v1.11.1 // the messages, without gRPC

@@ -95,35 +95,9 @@ func checkSums(t testing.TB, a *Analysis) {
 		for _, h := range s.Holes {
 			sum += h.Duration
 		}
-		for _, g := range s.Goroutines {
-			checkIntervals(t, &s, &g)
-		}
 		if sum != s.Duration {
 			t.Errorf("span %q: states and holes add up to %v, the span to %v", s.Name, sum, s.Duration)
 		}
-	}
-}
-
-// checkIntervals fails if the intervals of a goroutine are not in order, or differ from the sum
-// of its states.
-func checkIntervals(t testing.TB, s *Span, g *Goroutine) {
-	t.Helper()
-	var states, sum, at time.Duration
-	for _, state := range g.States {
-		states += state.Duration
-	}
-	for _, interval := range g.Intervals {
-		if interval.Start < at || interval.Duration <= 0 {
-			t.Errorf("span %q: an interval of goroutine %d begins at %v and takes %v, after %v", s.Name, g.ID, interval.Start, interval.Duration, at)
-		}
-		sum += interval.Duration
-		at = interval.Start + interval.Duration
-	}
-	if len(g.Intervals) > 0 && sum != states || at > s.Duration {
-		t.Errorf("span %q: the intervals of goroutine %d add up to %v and end at %v, its states to %v", s.Name, g.ID, sum, at, states)
-	}
-	if len(g.Intervals) > 2000 {
-		t.Errorf("span %q: goroutine %d has %d intervals", s.Name, g.ID, len(g.Intervals))
 	}
 }
 

@@ -42,8 +42,8 @@
 // A recording is read at most once in 10 s, for all slow spans since the last time. Recording
 // goes on only while the budget can pay for the next reading too. Otherwise it stops at once,
 // until a minute of the budget is saved up. A recording without any use is followed by an hour
-// without. [Recorder.Status] and otel.Handle have the reason, [Recorder.Counters] and metrics
-// the losses.
+// without. [Recorder.Status] and otel.Handle have the reason, [Recorder.Counters] the
+// losses.
 //
 // # Other code
 //

@@ -4,8 +4,8 @@ go 1.26.0
 
 require (
 	github.com/spanprof/spanprof v0.0.0
-	go.opentelemetry.io/otel v1.38.0 // as the root
-	go.opentelemetry.io/otel/metric v1.38.0 // as the root
+	go.opentelemetry.io/otel v1.38.0 // indirect; as the root
+	go.opentelemetry.io/otel/metric v1.38.0 // indirect; as the root
 	go.opentelemetry.io/otel/sdk v1.38.0 // as the root
 	go.opentelemetry.io/otel/trace v1.38.0 // tests
 	go.uber.org/goleak v1.3.0 // indirect; tests

@@ -4,12 +4,8 @@
 package exectrace
 
 import (
-	"errors"
 	"fmt"
 	"time"
-
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/metric"
 )
 
 // An Option configures Start.
@@ -26,7 +22,6 @@ type config struct {
 	withThreshold bool
 	share         float64
 	window        time.Duration
-	meterProvider metric.MeterProvider
 	optIn         bool
 }
 
@@ -40,7 +35,7 @@ const (
 )
 
 func newConfig(options []Option) (config, error) {
-	c := config{share: defaultShare, window: defaultWindow, meterProvider: otel.GetMeterProvider()}
+	c := config{share: defaultShare, window: defaultWindow}
 	for _, o := range options {
 		if o != nil {
 			c = o.apply(c)
@@ -53,8 +48,6 @@ func newConfig(options []Option) (config, error) {
 		return c, fmt.Errorf("exectrace: WithBudget(%v): use a share of a core above 0, such as 0.01, and at most 1", c.share)
 	case c.window < leastWindow || c.window > mostWindow:
 		return c, fmt.Errorf("exectrace: WithWindow(%v): use %v to %v", c.window, leastWindow, mostWindow)
-	case c.meterProvider == nil:
-		return c, errors.New("exectrace: WithMeterProvider(nil): omit the option for the global one")
 	}
 	return c, nil
 }
@@ -97,15 +90,6 @@ func WithWindow(d time.Duration) Option {
 func WithOptIn() Option {
 	return optionFunc(func(c config) config {
 		c.optIn = true
-		return c
-	})
-}
-
-// WithMeterProvider sets the destination of metrics, by default the global MeterProvider. The
-// values of Recorder.Counters are the counter spanprof.exectrace, by attribute outcome.
-func WithMeterProvider(m metric.MeterProvider) Option {
-	return optionFunc(func(c config) config {
-		c.meterProvider = m
 		return c
 	})
 }

@@ -125,8 +125,5 @@ func (t *spanTimes) fit() ([]byte, error) {
 		t.GoroutinesOmitted += len(t.Goroutines) - goroutines
 		t.WaitsOmitted += len(t.Waits) - waits
 		t.Goroutines, t.Waits, t.Holes = t.Goroutines[:goroutines], t.Waits[:waits], t.Holes[:len(t.Holes)/2]
-		for i := range t.Goroutines {
-			t.Goroutines[i].Intervals = nil
-		}
 	}
 }

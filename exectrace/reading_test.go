@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/metric/noop"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -23,16 +22,12 @@ import (
 // newTestRecorder returns a Recorder that does not run.
 func newTestRecorder(t *testing.T) *Recorder {
 	t.Helper()
-	accounts, err := newAccounts(noop.NewMeterProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, err := store.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &Recorder{
-		accounts: accounts, store: s, budget: newBudget(1, defaultWindow),
+		store: s, budget: newBudget(1, defaultWindow),
 		config: config{share: 1, window: defaultWindow}, stop: make(chan struct{}),
 	}
 }
@@ -41,8 +36,8 @@ func newTestRecorder(t *testing.T) *Recorder {
 func (r *Recorder) wants(t *testing.T, want map[counter]uint64) {
 	t.Helper()
 	for c := range counters {
-		if got := r.accounts.values[c].Load(); got != want[c] {
-			t.Errorf("got %d %s, want %d", got, counterTexts[c].text, want[c])
+		if got := r.counts[c].Load(); got != want[c] {
+			t.Errorf("got %d %s, want %d", got, counterTexts[c], want[c])
 		}
 	}
 }
@@ -168,7 +163,7 @@ func TestFit(t *testing.T) {
 	}
 	times := spanTimes{Span: Span{Duration: time.Hour}}
 	for range mostGoroutines {
-		times.Goroutines = append(times.Goroutines, Goroutine{Intervals: make([]Part, 20)})
+		times.Goroutines = append(times.Goroutines, Goroutine{States: make([]Part, 20)})
 	}
 	for range mostWaits {
 		times.Waits = append(times.Waits, Wait{Stack: stack, Ended: stack, Blockers: make([]Blocker, mostBlockers)})

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	rtrace "runtime/trace"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -61,7 +62,7 @@ type Recorder struct {
 	store     *store.Store
 	slowness  slowness
 	inbox     inbox
-	accounts  *accounts
+	counts    [counters]atomic.Uint64
 	reporter  report.Reporter
 	steps     clockSteps
 
@@ -103,9 +104,6 @@ func Start(tp TracerProvider, s *store.Store, options ...Option) (*Recorder, err
 		slowness: slowness{threshold: c.threshold},
 		budget:   newBudget(c.share, c.window),
 		asks:     make(chan chan<- answer), stop: make(chan struct{}), done: make(chan struct{}),
-	}
-	if r.accounts, err = newAccounts(c.meterProvider); err != nil {
-		return nil, err
 	}
 	if env.Off(c.optIn) {
 		close(r.done)
@@ -183,8 +181,6 @@ func (r *Recorder) step(now time.Time) {
 		r.begin(now)
 	}
 }
-
-func (r *Recorder) count(c counter, n int) { r.accounts.count(c, n) }
 
 // set sets the status.
 func (r *Recorder) set(recording bool, err error, until time.Time) {

@@ -34,7 +34,6 @@ func TestOptions(t *testing.T) {
 		{"WithBudget", tp, s, exectrace.WithBudget(0)},
 		{"WithBudget", tp, s, exectrace.WithBudget(1.1)},
 		{"WithWindow", tp, s, exectrace.WithWindow(0)},
-		{"WithMeterProvider", tp, s, exectrace.WithMeterProvider(nil)},
 	} {
 		if _, err := exectrace.Start(test.tp, test.store, test.option); err == nil || !strings.Contains(err.Error(), test.name) {
 			t.Errorf("%s: error %v", test.name, err)

@@ -78,9 +78,6 @@ type Goroutine struct {
 	End   time.Duration `json:"endNs"`
 	// States are sums, the longest first.
 	States []Part `json:"states"`
-	// Intervals are in order. Shorter ones than a 120th of the span are merged with their
-	// neighbours. A span has at most 2,000: a goroutine without room for all has none.
-	Intervals []Part `json:"intervals,omitempty"`
 }
 
 // Wait is a sum of waits of one goroutine at one place, ended by one goroutine for one local

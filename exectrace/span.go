@@ -64,14 +64,6 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, left i
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
-	room := mostIntervals
-	for i := range a.out.Goroutines {
-		g := &a.out.Goroutines[i]
-		if len(g.Intervals) > room {
-			g.Intervals = nil
-		}
-		room -= len(g.Intervals)
-	}
 	a.outcome()
 	a.sumWaits()
 	a.out.Cut = a.budget < 0
@@ -83,7 +75,7 @@ func (a *spanAnalysis) goroutine(index int32) {
 	g := &a.t.Goroutines[index]
 	first := index == a.span.Goroutine
 	var sums [timeline.States]int64
-	when, longest := newIntervals(a.span), int64(0)
+	longest := int64(0)
 	out := Goroutine{ID: g.ID, Function: g.Function, Start: -1}
 	at := a.span.Start // all time before is assigned
 	a.t.Pieces(index, a.span.Start, a.span.End, func(p timeline.Piece) bool {
@@ -116,7 +108,6 @@ func (a *spanAnalysis) goroutine(index int32) {
 			longest, out.Child = d, childName(a.t, p.Span, a.root)
 		}
 		sums[p.State] += p.End - p.Start
-		when.add(&p)
 		if p.State.Waits() {
 			a.wait(index, &p)
 		}
@@ -141,7 +132,6 @@ func (a *spanAnalysis) goroutine(index int32) {
 	}
 	out.Start = max(out.Start, 0)
 	out.States = stateSums(&sums)
-	out.Intervals = when.done()
 	a.out.Goroutines = append(a.out.Goroutines, out)
 }
 
@@ -215,76 +205,4 @@ func frames(t *timeline.Timeline, id timeline.StackID) []Frame {
 		list = append(list, Frame(f))
 	}
 	return list
-}
-
-const (
-	// intervalParts is the number of parts of a span: shorter intervals are merged.
-	intervalParts = 120
-	// mostIntervals bounds the intervals of a span.
-	mostIntervals = 2000
-)
-
-// intervals are the states of a goroutine in order.
-type intervals struct {
-	list        []Part
-	least, from int64 // the length of an interval of its own; the span's start
-	// Short intervals in a row, not in the list yet.
-	start, end int64
-	sums       [timeline.States]int64
-}
-
-func newIntervals(span *timeline.Span) *intervals {
-	return &intervals{from: span.Start, least: (span.End - span.Start) / intervalParts}
-}
-
-func (v *intervals) add(p *timeline.Piece) {
-	long := p.End-p.Start >= v.least
-	if v.end != p.Start || long {
-		v.flush()
-	}
-	if long {
-		v.emit(p.State, p.Start, p.End)
-		return
-	}
-	if v.end == v.start {
-		v.start = p.Start
-	}
-	v.end = p.End
-	v.sums[p.State] += p.End - p.Start
-	if v.end-v.start >= v.least {
-		v.flush()
-	}
-}
-
-// flush adds the short intervals as one of their longest state.
-func (v *intervals) flush() {
-	if v.end > v.start {
-		most := timeline.State(0)
-		for state, sum := range v.sums {
-			if sum > v.sums[most] {
-				most = timeline.State(state)
-			}
-		}
-		v.emit(most, v.start, v.end)
-	}
-	v.start, v.end, v.sums = 0, 0, [timeline.States]int64{}
-}
-
-// emit adds an interval, or extends the last one with the same state.
-func (v *intervals) emit(state timeline.State, start, end int64) {
-	if n := len(v.list); n > 0 {
-		last := &v.list[n-1]
-		if last.State == state.String() && last.Start+last.Duration == duration(start-v.from) {
-			last.Duration += duration(end - start)
-			return
-		}
-	}
-	if len(v.list) <= mostIntervals { // more are dropped later
-		v.list = append(v.list, Part{State: state.String(), Start: duration(start - v.from), Duration: duration(end - start)})
-	}
-}
-
-func (v *intervals) done() []Part {
-	v.flush()
-	return v.list
 }

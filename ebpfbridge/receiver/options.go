@@ -6,8 +6,6 @@ package receiver
 import (
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
@@ -23,11 +21,10 @@ func (f optionFunc) apply(c config) config { return f(c) }
 type config struct {
 	resource  *resource.Resource
 	timelines Timelines
-	meters    metric.MeterProvider
 }
 
 func newConfig(opts []Option) config {
-	c := config{resource: resource.Default(), meters: otel.GetMeterProvider()}
+	c := config{resource: resource.Default()}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -60,17 +57,6 @@ type Timelines interface {
 func WithTimelines(t Timelines) Option {
 	return optionFunc(func(c config) config {
 		c.timelines = t
-		return c
-	})
-}
-
-// WithMeterProvider sets where the numbers of [Status] go as metrics, which are named
-// spanprof.receiver.*. The default is the global meter provider.
-func WithMeterProvider(p metric.MeterProvider) Option {
-	return optionFunc(func(c config) config {
-		if p != nil {
-			c.meters = p
-		}
 		return c
 	})
 }

@@ -42,7 +42,6 @@ type Receiver struct {
 	labelled map[processOf]bool // processes with labels
 	symbols  symbols.Symbolizer
 	reports  report.Reporter
-	metrics  *metrics
 	statusMu sync.Mutex
 	status   Status
 }
@@ -53,12 +52,7 @@ func New(to exporter.Exporter, lookup Lookup, opts ...Option) (*Receiver, error)
 	if to == nil || lookup == nil {
 		return nil, errors.New("receiver: New needs an exporter and a lookup")
 	}
-	c := newConfig(opts)
-	m, err := newMetrics(c.meters)
-	if err != nil {
-		return nil, err
-	}
-	return &Receiver{config: c, to: to, lookup: lookup, pid: int64(os.Getpid()), metrics: m}, nil
+	return &Receiver{config: newConfig(opts), to: to, lookup: lookup, pid: int64(os.Getpid())}, nil
 }
 
 // take takes a message that came over a connection. An error means that the message

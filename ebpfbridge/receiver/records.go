@@ -121,9 +121,6 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	}
 	counted.First++
 	list := []placed{rec.slice(0, 1).with(labels, first)}
-	if len(rec.rule.Labels) >= maxLabels && labels[labelkey.SpanID] == "" {
-		counted.LabelsLost++
-	}
 	switch {
 	case n == 1:
 		return list

@@ -3,14 +3,7 @@
 
 package receiver
 
-import (
-	"cmp"
-	"context"
-	"fmt"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-)
+import "cmp"
 
 // Status counts what a Receiver has taken.
 type Status struct {
@@ -27,9 +20,6 @@ type Status struct {
 	Ambiguous int
 	// Spanless are samples of programs without any label so far: they are of no span.
 	Spanless int
-	// LabelsLost are samples with as many labels as an agent keeps, and without the
-	// labels of a span. The agent may have dropped them.
-	LabelsLost int
 	// Other are profiles of this process that are not of CPU time or waiting.
 	Other int
 	// Lost are samples that hostview had for this process and lost, because
@@ -47,7 +37,6 @@ func (r *Receiver) Status() Status {
 }
 
 func (r *Receiver) count(more Status) {
-	r.metrics.add(more)
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	for _, c := range counts {
@@ -62,32 +51,22 @@ func (r *Receiver) refuse(more Status, err error) {
 	r.reports.Report(err)
 }
 
-// scope is the instrumentation scope of the metrics.
-const scope = "github.com/spanprof/spanprof/ebpfbridge/receiver"
-
-// count is a number of Status.
-type count struct {
-	words, metric, unit, description string
-	// attribution is that attribute of the metric, "" for none.
-	attribution string
-	of          func(*Status) *int
-}
-
-const ofSamples = "Samples of this process, by how they were given to spans."
-
-var counts = [...]count{
-	{"agent: messages", "message.received", "{message}", "OTLP messages of agents.", "", func(s *Status) *int { return &s.Messages }},
-	{"agent: messages refused", "message.refused", "{message}", "Messages that are too large or break the format's rules.", "", func(s *Status) *int { return &s.Refused }},
-	{"agent: samples certain, first of their record", "sample.received", "{sample}", ofSamples, "first", func(s *Status) *int { return &s.First }},
-	{"agent: samples certain by labels or Link", "sample.received", "{sample}", ofSamples, "witnessed", func(s *Status) *int { return &s.Witnessed }},
-	{"agent: samples certain by timelines", "sample.received", "{sample}", ofSamples, "placed", func(s *Status) *int { return &s.Placed }},
-	{"agent: samples ambiguous", "sample.received", "{sample}", ofSamples, "ambiguous", func(s *Status) *int { return &s.Ambiguous }},
-	{"agent: samples without any label so far", "sample.received", "{sample}", ofSamples, "spanless", func(s *Status) *int { return &s.Spanless }},
-	{"agent: samples that may have lost labels", "sample.labels_lost", "{sample}", "Samples with as many labels as an agent keeps, and without the labels of a span.", "", func(s *Status) *int { return &s.LabelsLost }},
-	{"agent: profiles of other kinds", "profile.other", "{profile}", "Profiles of this process that are not of CPU time or waiting.", "", func(s *Status) *int { return &s.Other }},
-	{"agent: samples lost by hostview", "sample.lost", "{sample}", "Samples of this process that hostview had and lost, because the process did not read in time.", "", func(s *Status) *int { return &s.Lost }},
-	{"agent: profiles not exported", "profile.failed", "{profile}", "Profiles that the exporter returned an error for.", "", func(s *Status) *int { return &s.Failed }},
-	{"agent: connections refused", "connection.refused", "{connection}", "Connections of users that may not send.", "", func(s *Status) *int { return &s.RefusedAgents }},
+// counts are the numbers of Status, with names for people.
+var counts = [...]struct {
+	words string
+	of    func(*Status) *int
+}{
+	{"agent: messages", func(s *Status) *int { return &s.Messages }},
+	{"agent: messages refused", func(s *Status) *int { return &s.Refused }},
+	{"agent: samples certain, first of their record", func(s *Status) *int { return &s.First }},
+	{"agent: samples certain by labels or Link", func(s *Status) *int { return &s.Witnessed }},
+	{"agent: samples certain by timelines", func(s *Status) *int { return &s.Placed }},
+	{"agent: samples ambiguous", func(s *Status) *int { return &s.Ambiguous }},
+	{"agent: samples without any label so far", func(s *Status) *int { return &s.Spanless }},
+	{"agent: profiles of other kinds", func(s *Status) *int { return &s.Other }},
+	{"agent: samples lost by hostview", func(s *Status) *int { return &s.Lost }},
+	{"agent: profiles not exported", func(s *Status) *int { return &s.Failed }},
+	{"agent: connections refused", func(s *Status) *int { return &s.RefusedAgents }},
 }
 
 // Counters yields the numbers of Status with names for people, as the page of package
@@ -99,40 +78,6 @@ func (r *Receiver) Counters(yield func(name string, n uint64) bool) {
 	for _, c := range counts {
 		if !yield(c.words, uint64(*c.of(&s))) {
 			return
-		}
-	}
-}
-
-// metrics has the numbers of Status as OTel metrics.
-type metrics struct {
-	ctx        context.Context // without a span: what an agent sends is part of none
-	counters   [len(counts)]metric.Int64Counter
-	attributes [len(counts)]metric.MeasurementOption
-}
-
-func newMetrics(p metric.MeterProvider) (*metrics, error) {
-	meter := p.Meter(scope)
-	m := &metrics{ctx: context.Background()}
-	for i, c := range counts {
-		var attributes []attribute.KeyValue
-		if c.attribution != "" {
-			attributes = append(attributes, attribute.String("attribution", c.attribution))
-		}
-		m.attributes[i] = metric.WithAttributeSet(attribute.NewSet(attributes...))
-		var err error
-		m.counters[i], err = meter.Int64Counter("spanprof.receiver."+c.metric, metric.WithUnit(c.unit), metric.WithDescription(c.description))
-		if err != nil {
-			return nil, fmt.Errorf("receiver: %w", err)
-		}
-	}
-	return m, nil
-}
-
-// add adds what a message has brought.
-func (m *metrics) add(more Status) {
-	for i, c := range counts {
-		if n := *c.of(&more); n > 0 {
-			m.counters[i].Add(m.ctx, int64(n), m.attributes[i])
 		}
 	}
 }

@@ -148,18 +148,6 @@ func TestTimelinesContradict(t *testing.T) {
 	}
 }
 
-func TestLabelsLost(t *testing.T) {
-	m := newMessage()
-	var labels []string
-	for i := range 10 {
-		labels = append(labels, fmt.Sprint("a", i), "x")
-	}
-	m.process(100, m.record(1, []uint64{1}, labels...), m.record(2, []uint64{2}, "span_id", checkoutID))
-	if _, status := take(t, []message{m}); status.LabelsLost != 1 {
-		t.Errorf("%+v, want 1 sample with labels lost", status)
-	}
-}
-
 // Processes without labels have no spans, until one comes. As many are remembered as a machine
 // has.
 func TestSpanless(t *testing.T) {

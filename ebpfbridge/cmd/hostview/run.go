@@ -22,8 +22,8 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := newWindows(kept)
-	host, err := receiver.NewHost(w)
+	counted := &processes{Exporter: kept}
+	host, err := receiver.NewHost(counted)
 	if err != nil {
 		return err
 	}
@@ -36,12 +36,11 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-page: %w", err)
 	}
-	status := &pageStatus{host: host, windows: w, agents: c.listen}
-	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status), viewer.WithFlush(w.flush))}
+	status := &pageStatus{host: host, processes: counted, agents: c.listen}
+	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status))}
 
 	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())
 	parts := []func(context.Context) error{
-		w.run,
 		func(ctx context.Context) error { return host.ServeGRPC(ctx, agents) },
 		func(ctx context.Context) error { return viewer.Serve(ctx, pages, page) },
 	}

@@ -3,7 +3,7 @@
 
 import { isFrozen, link, range } from './api.js';
 import { h, linkButton } from './dom.js';
-import { bareName, capital, colourOf, count, duration, percent, shortName, spanTitle, wall } from './format.js';
+import { bareName, capital, count, duration, percent, shortName, spanTitle, wall } from './format.js';
 
 // traceList shows when the spans of a trace ran.
 export function traceList(data) {
@@ -125,12 +125,11 @@ function notes(span, x) {
   ];
 }
 
-// place puts an element where a time is in a whole, in the colour of its state.
-function place(state, from, length, whole, title) {
-  const el = h('i', { class: state ? null : 'extent', title });
-  if (state) el.style.background = colourOf(state);
-  el.style.left = `${from / whole * 100}%`;
-  el.style.width = `${length / whole * 100}%`;
+// extent is the time of a goroutine in its span.
+function extent(g, whole) {
+  const el = h('i');
+  el.style.left = `${g.startNs / whole * 100}%`;
+  el.style.width = `${(g.endNs - g.startNs) / whole * 100}%`;
   return el;
 }
 
@@ -195,8 +194,7 @@ function goroutines(x) {
       return h('li', null,
         h('span', { class: 'who', title: g.function }, `${what} \u00b7 goroutine ${g.id}`, text && h('span', { class: 'sr' }, `: ${text}`)),
         h('span', { class: 'track', 'aria-hidden': 'true', title: text },
-          place('', g.startNs, g.endNs - g.startNs, x.durationNs),
-          (g.intervals ?? []).map((v) => place(v.state, v.startNs, v.durationNs, x.durationNs, `${v.state} ${duration(v.durationNs)}`))));
+          extent(g, x.durationNs)));
     })),
     more > 0 && h('p', { class: 'muted' }, `and ${count(more, 'goroutine')} more`),
   ];

@@ -11,7 +11,7 @@ globalThis.location = { search: '?from=5&view=time' };
 
 const x = {
   start: '2026-11-01T12:00:00.0005Z', durationNs: 50e6, id: '1111111111111111', name: 'GET /checkout',
-  goroutines: [{ id: 7, startNs: 0, endNs: 50e6, states: [{ state: 'running', durationNs: 10e6 }, { state: 'mutex', durationNs: 30e6 }, { state: 'runnable', durationNs: 1e6 }], intervals: [{ state: 'mutex', startNs: 5e6, durationNs: 30e6 }] },
+  goroutines: [{ id: 7, startNs: 0, endNs: 50e6, states: [{ state: 'running', durationNs: 10e6 }, { state: 'mutex', durationNs: 30e6 }, { state: 'runnable', durationNs: 1e6 }] },
     { id: 9, child: 'query', function: 'main.query.func1', startNs: 5e6, endNs: 20e6, states: [] }],
   holes: [{ reason: 'the trace does not tell', startNs: 40e6, durationNs: 10e6 }, { reason: 'the span ended elsewhere', startNs: 50e6, durationNs: 0 }],
   waits: [
