@@ -62,6 +62,10 @@ func TestKeyboardOnly(t *testing.T) {
 			t.Error("the focus has left the column")
 		}
 		b.picture("keyboard-names")
+		b.run("the times", navigate(address), visible(`.versions a`))
+		onto(`.versions a`)
+		b.picture("keyboard-versions")
+		b.run("compare them", enter, visible(`.sides`))
 	})
 	b.check(address)
 }

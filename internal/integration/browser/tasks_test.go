@@ -188,12 +188,14 @@ func TestFindBox(t *testing.T) {
 	b.check(address)
 }
 
-// TestVersions compares a version with the last one.
+// TestVersions compares a version with the last one in one click.
 func TestVersions(t *testing.T) {
 	address := newShop(t, false, 72).serve(t)
 	b := newBrowser(t)
-	versions := url.Values{"leftQuery": {`.cpu{service_version="v1"}`}, "rightQuery": {`.cpu{service_version="v2"}`}}
-	b.run("compare", navigate(address+"comparison-diff?"+versions.Encode()), visible(`.sides`))
+	b.run("the versions", navigate(address), visible(`.versions a`))
+	b.task("compare versions", 1, func() {
+		b.run("compare", click(`.versions a`), visible(`.sides`))
+	})
 	b.screenshots("versions")
 	// Of two graphs, each has a search and a zoom in the address.
 	b.run("two graphs", click(`.actions a:first-child`), visible(`.graph:last-of-type canvas`), settled,

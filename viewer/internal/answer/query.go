@@ -84,6 +84,26 @@ func (q Query) filtersWork() bool {
 	return len(q.Without("service_name", "service_version").Matchers) > 0
 }
 
+// about reports whether a window is of the service and the version of the query.
+func (q Query) about(w store.WindowInfo) bool {
+	if q.service != "" && w.Service != q.service {
+		return false
+	}
+	for _, m := range q.Matchers {
+		switch m.Label() {
+		case "service_name":
+			if !m.Matches(w.Service) {
+				return false
+			}
+		case "service_version":
+			if !m.Matches(w.ServiceVersion) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // MaxIDSamples bounds the samples of a pprof with ids: each takes 1 kB while it is written,
 // and 3 kB while a profile is built for a comparison.
 const MaxIDSamples = 50_000

@@ -5,6 +5,8 @@ package answer
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
@@ -30,6 +32,8 @@ type Timeline struct {
 	Names []string `json:"names"`
 	// Buckets are the windows; of very many, neighbours are merged.
 	Buckets []sums.Bucket `json:"buckets"`
+	// Versions compares the newest version with the one before, nil if there is none.
+	Versions *Versions `json:"versions,omitempty"`
 	// Note is a remark about the time line.
 	Note string `json:"note,omitempty"`
 }
@@ -53,7 +57,48 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Momentary: held.Momentary,
 		Names:     line.Names,
 		Buckets:   line.Buckets,
+		Versions:  r.versions(q),
 	}
 	t.Note = r.notes()
 	return answered(r, t)
+}
+
+// ofVersion returns the query for a version of a service.
+func (q Query) ofVersion(service, version string) string {
+	return q.Without("service_name", "service_version").WithEqual("service_name", service).WithEqual("service_version", version).String()
+}
+
+// Versions is a comparison that is offered beside a time line. Left and Right are queries.
+type Versions struct {
+	Title string `json:"title"`
+	Left  string `json:"left"`
+	Right string `json:"right"`
+}
+
+// versions compares the newest version of the service with the newest window and the version
+// before it. There is none if the source cannot be searched as a whole, or has one version.
+func (r *Reader) versions(q Query) *Versions {
+	if r.ranged() || r.err != nil {
+		return nil
+	}
+	windows := slices.DeleteFunc(slices.Clone(r.allWindows()), func(w store.WindowInfo) bool {
+		return w.Kind != q.Type.Kind || !q.about(w)
+	})
+	if len(windows) == 0 {
+		return nil
+	}
+	byEnd := func(a, b store.WindowInfo) int { return sums.End(a).Compare(sums.End(b)) }
+	newest := slices.MaxFunc(windows, byEnd)
+	windows = slices.DeleteFunc(windows, func(w store.WindowInfo) bool {
+		return w.Service != newest.Service || w.ServiceVersion == newest.ServiceVersion
+	})
+	if len(windows) == 0 {
+		return nil
+	}
+	left, right := slices.MaxFunc(windows, byEnd).ServiceVersion, newest.ServiceVersion
+	return &Versions{
+		Title: fmt.Sprintf("Version %s against %s", cmp.Or(right, "(none)"), cmp.Or(left, "(none)")),
+		Left:  q.ofVersion(newest.Service, left),
+		Right: q.ofVersion(newest.Service, right),
+	}
 }

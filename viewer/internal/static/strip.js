@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { comparison, get, link, range } from './api.js';
-import { button, follow, followSize, h, linkButton, placeTip, swatch } from './dom.js';
+import { button, follow, followSize, h, linkButton, placeTip, refill, swatch } from './dom.js';
 import { capital, clock, duration, stripColour, theme, value } from './format.js';
 
 const HEIGHT = 64;
@@ -16,9 +16,10 @@ export function strip(query) {
   const legend = h('div', { class: 'chips' });
   const chosen = h('div', { class: 'chosen', role: 'status', hidden: true });
   const tip = h('div', { class: 'tip', hidden: true });
+  const versions = h('div', { class: 'versions', hidden: true });
   const note = h('span', { class: 'muted', hidden: true });
   const title = h('h2');
-  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen);
+  const element = h('section', { class: 'card strip', 'aria-label': 'Time line', hidden: true }, h('div', { class: 'striphead' }, title, note, legend), canvas, tip, chosen, versions);
   let data = null;
   let selection = null; // [first bucket, last bucket]
   let anchor = null;
@@ -162,6 +163,14 @@ export function strip(query) {
       h('span', { class: 'chip', title: name }, swatch((dark) => stripColour(i, dark)), h('span', { class: 'cut' }, name))));
   }
 
+  function showVersions() {
+    versions.hidden = !data.versions;
+    if (versions.hidden) return;
+    const { title, left, right } = data.versions;
+    // A link that has the focus stays.
+    refill(versions, [h('span', { 'data-key': 'compare' }, 'Compare:'), linkButton(title, comparison(left, {}, right, {}), { 'data-key': 'versions' })]);
+  }
+
   // load fetches the time line of the page's work. It fails if the server does not answer, and while
   // the user has a selection, which stays. A refused time line is hidden.
   async function load(ranged, work = query, aside = '') {
@@ -182,10 +191,13 @@ export function strip(query) {
     data = answer;
     note.hidden = !aside;
     note.textContent = `(${aside})`;
-    element.hidden = data.buckets.length < 2;
+    const shown = data.buckets.length > 1;
+    element.hidden = !shown && !data.versions;
+    canvas.hidden = !shown;
     if (element.hidden) return;
     title.textContent = `${capital(data.measure)} over time`;
     key();
+    showVersions();
     paint();
   }
   return { element, load };

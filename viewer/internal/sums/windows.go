@@ -10,10 +10,13 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
+// End returns the end of a window.
+func End(w store.WindowInfo) time.Time { return w.Start.Add(w.Duration) }
+
 // In returns the windows of a kind that overlap [from, until); zero times mean no bound.
 func In(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (list []store.WindowInfo) {
 	for _, w := range windows {
-		last := w.Start.Add(w.Duration)
+		last := End(w)
 		if w.Duration == 0 {
 			last = last.Add(1) // a snapshot
 		}
