@@ -25,6 +25,7 @@ const openReach = time.Hour
 
 // logHandler adds the ids of the current span to log records.
 type logHandler struct {
+	config logConfig
 	// inner has the attributes and groups of the program, base those before
 	// the first group, and grouped adds the others. Without groups, base and
 	// inner are the same.
@@ -34,12 +35,34 @@ type logHandler struct {
 
 var _ slog.Handler = (*logHandler)(nil)
 
+// LogOption configures NewLogHandler. A nil LogOption does nothing.
+type LogOption interface{ apply(c *logConfig) }
+
+type logOptionFunc func(*logConfig)
+
+func (f logOptionFunc) apply(c *logConfig) { f(c) }
+
+type logConfig struct {
+	links, onlyProfile bool
+}
+
+// WithLogLinks adds profile_url too, by the options of the TracerProvider: the URL of the
+// span's attribute pyroscope.profile.url. While the span is open, its end in the URL is an
+// hour after the record.
+func WithLogLinks() LogOption {
+	return logOptionFunc(func(c *logConfig) { c.links = true })
+}
+
+// WithoutLogSpanIDs leaves out trace_id and span_id, for handlers that record them
+// by themselves, such as otelslog's.
+func WithoutLogSpanIDs() LogOption {
+	return logOptionFunc(func(c *logConfig) { c.onlyProfile = true })
+}
+
 // NewLogHandler returns a handler that passes records on to inner. Under a span it adds
 // trace_id, span_id, and profile_id, the value of the label LabelProfileID. There is no
 // profile_id if the span is not sampled, or if only [NewSpanProcessor] labels it. The page
-// finds the profile by trace_id and span_id too. With profile URLs of the TracerProvider it also
-// adds profile_url, the URL of the attribute pyroscope.profile.url. While the span is open, its
-// end in the URL is an hour after the record.
+// finds the profile by trace_id and span_id too.
 //
 //	logger := slog.New(spanprof.NewLogHandler(slog.NewJSONHandler(os.Stderr, nil)))
 //	logger.InfoContext(ctx, "order placed") // ... "trace_id":"...","span_id":"...","profile_id":"..."
@@ -51,14 +74,20 @@ var _ slog.Handler = (*logHandler)(nil)
 // A nil inner is slog's text handler on standard error; a nil pointer is reported too. The
 // result is safe for concurrent use if inner is. Do not give slog.SetDefault a logger that wraps
 // the first handler of slog.Default: its first record waits for itself (golang/go#62424).
-func NewLogHandler(inner slog.Handler) slog.Handler {
+func NewLogHandler(inner slog.Handler, options ...LogOption) slog.Handler {
 	if report.IsNil(inner) {
 		if inner != nil {
 			otel.Handle(fmt.Errorf("spanprof: NewLogHandler: the inner handler is a nil %T; using standard error", inner))
 		}
 		inner = slog.NewTextHandler(os.Stderr, nil)
 	}
-	return &logHandler{inner: inner, base: inner}
+	h := &logHandler{inner: inner, base: inner}
+	for _, o := range options {
+		if o != nil {
+			o.apply(&h.config)
+		}
+	}
+	return h
 }
 
 func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {
@@ -68,7 +97,7 @@ func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle passes the record on, with the ids of the span in ctx.
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	var room [4]slog.Attr
-	ids := logIDs(ctx, room[:0])
+	ids := h.ids(ctx, room[:0])
 	if len(ids) == 0 {
 		return h.inner.Handle(ctx, r)
 	}
@@ -85,12 +114,12 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return inner.Handle(ctx, r)
 }
 
-// logIDs appends the attributes for the span in ctx.
-func logIDs(ctx context.Context, ids []slog.Attr) []slog.Attr {
+// ids appends the attributes for the span in ctx.
+func (h *logHandler) ids(ctx context.Context, ids []slog.Attr) []slog.Attr {
 	if ctx == nil {
 		return ids
 	}
-	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() && !h.config.onlyProfile {
 		ids = append(ids, slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	id, ok := pprof.Label(ctx, LabelProfileID)
@@ -98,8 +127,10 @@ func logIDs(ctx context.Context, ids []slog.Attr) []slog.Attr {
 		return ids
 	}
 	ids = append(ids, slog.String("profile_id", id))
-	if url := openURL(ctx, id); url != "" {
-		ids = append(ids, slog.String("profile_url", url))
+	if h.config.links {
+		if url := openURL(ctx, id); url != "" {
+			ids = append(ids, slog.String("profile_url", url))
+		}
 	}
 	return ids
 }

@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -94,25 +97,28 @@ func TestLogHandler(t *testing.T) {
 		return all
 	}
 	for _, test := range []struct {
-		name string
-		ctx  context.Context
-		log  func(*slog.Logger) *slog.Logger
-		want map[string]any
+		name    string
+		ctx     context.Context
+		options []spanprof.LogOption
+		log     func(*slog.Logger) *slog.Logger
+		want    map[string]any
 	}{
-		{"no span", t.Context(), nil, with(nil, nil)},
-		{"local root", ctx, nil, with(rootIDs, nil)},
-		{"child", childCtx, nil, with(childIDs, nil)},
-		{"not sampled", neverCtx, nil, with(map[string]any{
+		{"no span", t.Context(), nil, nil, with(nil, nil)},
+		{"local root", ctx, nil, nil, with(rootIDs, nil)},
+		{"child", childCtx, nil, nil, with(childIDs, nil)},
+		{"not sampled", neverCtx, nil, nil, with(map[string]any{
 			"trace_id": unsampled.SpanContext().TraceID().String(), "span_id": unsampled.SpanContext().SpanID().String(),
 		}, nil)},
-		{"labels of the program's", manual, nil, with(map[string]any{"profile_id": "job 7"}, nil)},
-		{"groups", ctx, func(l *slog.Logger) *slog.Logger {
+		{"labels of the program's", manual, nil, nil, with(map[string]any{"profile_id": "job 7"}, nil)},
+		{"for a handler with span ids", ctx, []spanprof.LogOption{spanprof.WithoutLogSpanIDs(), nil}, nil, with(map[string]any{"profile_id": rootIDs["profile_id"]}, nil)},
+		{"links without URLs", ctx, []spanprof.LogOption{spanprof.WithLogLinks()}, nil, with(rootIDs, nil)},
+		{"groups", ctx, nil, func(l *slog.Logger) *slog.Logger {
 			return l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("").WithGroup("h")
 		}, with(rootIDs, map[string]any{"a": 1.0, "g": map[string]any{"b": 2.0, "h": map[string]any{"c": 3.0}}})},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var buf bytes.Buffer
-			logger := slog.New(spanprof.NewLogHandler(newJSON(&buf)))
+			logger := slog.New(spanprof.NewLogHandler(newJSON(&buf), test.options...))
 			if test.log != nil {
 				logger = test.log(logger)
 				logger.InfoContext(test.ctx, "m", "c", 3)
@@ -133,7 +139,7 @@ func TestLogHandler(t *testing.T) {
 // TestLogLinks sees that a record's link opens what the span's attribute opens.
 func TestLogLinks(t *testing.T) {
 	var buf bytes.Buffer
-	logger := slog.New(spanprof.NewLogHandler(newJSON(&buf)))
+	logger := slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks()))
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
 		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileURL(true), spanprof.WithAppName("shop"))
 	ctx, root := tp.Tracer("test").Start(t.Context(), "root")
@@ -181,52 +187,112 @@ func TestLogHandlerLeavesRecordsAlone(t *testing.T) {
 	}
 }
 
-// A record has the profile of the span that labels the work. Its provider may be another one.
-func TestLogHandlerOfProviders(t *testing.T) {
-	link := linkTo("https://p.example/")
-	wrap := func(options ...spanprof.Option) trace.TracerProvider {
-		return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
+// TestDefaultLogHandler makes a handler of nothing the default of slog and of log.
+func TestDefaultLogHandler(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Setenv("SPANPROF_DISABLED", "true")
-	disabled := wrap(link)
-	t.Setenv("SPANPROF_DISABLED", "")
-	processor := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(link)))
-	baseline := wrap(spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
-	all := wrap(link, spanprof.WithRootSpanOnly(false))
+	defer file.Close() //nolint:errcheck // it is read by its name
+	stderr, logger, output, flags := os.Stderr, slog.Default(), log.Writer(), log.Flags()
+	os.Stderr = file
+	t.Cleanup(func() {
+		os.Stderr = stderr
+		slog.SetDefault(logger)
+		log.SetOutput(output)
+		log.SetFlags(flags)
+	})
+	slog.SetDefault(slog.New(spanprof.NewLogHandler(nil)))
+	ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(t.Context(), "root")
+	defer span.End()
+	slog.InfoContext(ctx, "by slog")
+	log.Print("by log")
+	written, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`msg="by slog" trace_id=` + span.SpanContext().TraceID().String(), `msg="by log"`} {
+		if !strings.Contains(string(written), want) {
+			t.Errorf("no %s in\n%s", want, written)
+		}
+	}
+}
+
+// TestLogHandlerBesideLabels sees what a record has where spans are not labelled by a
+// TracerProvider, or are by the public API.
+func TestLogHandlerBesideLabels(t *testing.T) {
+	linked := linkTo("https://p.example/")
+	for _, test := range []struct {
+		name                string
+		start               func(t *testing.T) trace.TracerProvider
+		profile, ownProfile bool
+	}{
+		{"disabled", func(t *testing.T) trace.TracerProvider {
+			t.Setenv("SPANPROF_DISABLED", "true")
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked)
+		}, false, false},
+		{"SpanProcessor", func(*testing.T) trace.TracerProvider {
+			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(linked)))
+		}, false, false},
+		{"all spans", func(*testing.T) trace.TracerProvider {
+			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithRootSpanOnly(false))
+		}, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var buf bytes.Buffer
+			tracer := test.start(t).Tracer("test")
+			ctx, root := tracer.Start(t.Context(), "root")
+			ctx, child := tracer.Start(ctx, "child")
+			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
+			child.End()
+			root.End()
+			want := map[string]any{"msg": "m", "trace_id": child.SpanContext().TraceID().String(), "span_id": child.SpanContext().SpanID().String()}
+			if test.profile {
+				profiled := root
+				if test.ownProfile {
+					profiled = child
+				}
+				id := profiled.SpanContext().SpanID().String()
+				want["profile_id"], want["profile_url"] = id, "https://p.example/"+id
+			}
+			var got map[string]any
+			if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLogLinksOfTwoProviders logs under a child of one provider and a local root of
+// another: the link is the root's.
+func TestLogLinksOfTwoProviders(t *testing.T) {
+	plain := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
+	baseline := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
+		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
+	linking := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linkTo("https://p.example/"))
 	for _, test := range []struct {
 		name        string
-		root, child trace.TracerProvider
-		profile     string // the span of profile_id
+		root, child *spanprof.TracerProvider
 		linked      bool
 	}{
-		{"disabled", disabled, disabled, "", false},
-		{"SpanProcessor", processor, processor, "", false},
-		{"all spans", all, all, "child", true},
-		{"root without URLs", wrap(), wrap(link), "root", false},
-		{"root with a baseline alone", baseline, wrap(link), "root", false},
-		{"child without URLs", wrap(link), wrap(), "root", true},
+		{"root without URLs", plain, linking, false},
+		{"root with a baseline alone", baseline, linking, false},
+		{"child without URLs", linking, plain, true},
 	} {
-		var buf bytes.Buffer
-		ctx, root := test.root.Tracer("test").Start(t.Context(), "root")
-		ctx, child := test.child.Tracer("test").Start(ctx, "child")
-		slog.New(spanprof.NewLogHandler(newJSON(&buf))).InfoContext(ctx, "m")
-		child.End()
-		root.End()
-		want := map[string]any{"msg": "m", "trace_id": child.SpanContext().TraceID().String(), "span_id": child.SpanContext().SpanID().String()}
-		if span, ok := map[string]trace.Span{"root": root, "child": child}[test.profile]; ok {
-			id := span.SpanContext().SpanID().String()
-			want["profile_id"] = id
-			if test.linked {
-				want["profile_url"] = "https://p.example/" + id
+		t.Run(test.name, func(t *testing.T) {
+			var buf bytes.Buffer
+			ctx, root := test.root.Tracer("test").Start(t.Context(), "root")
+			defer root.End()
+			ctx, child := test.child.Tracer("test").Start(ctx, "child")
+			defer child.End()
+			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
+			if link := "https://p.example/" + root.SpanContext().SpanID().String(); strings.Contains(buf.String(), link) != test.linked || strings.Contains(buf.String(), "profile_url") != test.linked {
+				t.Errorf("got %s, want link %t", buf.String(), test.linked)
 			}
-		}
-		var got map[string]any
-		if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: want -, got +:\n%s", test.name, diff)
-		}
+		})
 	}
 }
 

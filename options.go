@@ -151,7 +151,7 @@ func WithGrafanaProfileURL(addr, dataSource string) Option {
 // WithProfileURLBuilder makes the attribute pyroscope.profile.url by a function of the
 // profile id. build must be safe for concurrent use. End calls it for each span with a
 // profile of its own, and waits for it. So do [NewSpanExporter] at the export, and a handler
-// of [NewLogHandler] for each record.
+// of [NewLogHandler] with [WithLogLinks] for each record.
 //
 // There is no URL if build panics, returns "" or returns what is not UTF-8. The first time
 // is reported through otel.Handle.

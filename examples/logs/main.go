@@ -38,7 +38,7 @@ func main() {
 	p := must(inprocess.Start(tp))
 	go func() { log.Fatal(http.Serve(listener, p.Handler())) }()
 
-	logger := slog.New(spanprof.NewLogHandler(slog.NewJSONHandler(os.Stdout, nil)))
+	logger := slog.New(spanprof.NewLogHandler(slog.NewJSONHandler(os.Stdout, nil), spanprof.WithLogLinks()))
 	tracer := tp.Tracer("github.com/spanprof/spanprof/examples/logs")
 	for order := range 3 {
 		ctx, span := tracer.Start(ctx, "place order")
