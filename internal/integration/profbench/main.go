@@ -4,9 +4,11 @@
 //go:build unix
 
 // Profbench prints what the profiler, with a store behind it, adds to the CPU time of
-// labelled spans: by samples, and by the end of each window, which is parsed and stored.
+// labelled spans: by samples, and by the end of each window, which is parsed and stored. With
+// -loss it prints which share of the CPU time is in samples.
 //
 //	go run ./internal/integration/profbench
+//	go run ./internal/integration/profbench -loss 6
 //
 // By default it takes about ten minutes. The figures of docs/costs.md come from a
 // longer run on a machine that does nothing else:
@@ -49,9 +51,16 @@ func main() {
 	log.SetFlags(0)
 	quads := flag.Int("quads", 300, "how often the same work is done four times, with and without the profiler, and without it")
 	ends := flag.Int("ends", 6, "how many windows are ended")
+	loss := flag.Int("loss", 0, "instead, how often each way to cut CPU profiles is measured for 30 s, to find lost samples")
 	flag.Parse()
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	if err := run(*quads, *ends); err != nil {
+	var err error
+	if *loss > 0 {
+		err = printLoss(newTracer(), *loss)
+	} else {
+		err = run(*quads, *ends)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -59,7 +68,7 @@ func main() {
 func run(quads, ends int) error {
 	ballast := make([]byte, 128<<20) // a service's heap
 	defer runtime.KeepAlive(ballast)
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("profbench")
+	tracer := newTracer()
 	atEnds, spans, busy, err := measureEnds(tracer, ends)
 	if err != nil {
 		return err
@@ -98,6 +107,10 @@ func run(quads, ends int) error {
 	fmt.Fprintf(w, "ends of the CPU and heap windows, parsed and stored\t%s\t%.1f ms in %v\t\n", byEnds, 1000*atEnd.value, window)
 	fmt.Fprintf(w, "together (goal: at most 1 %%)\t%s\t\t\n", bySampling.add(byEnds))
 	return w.Flush()
+}
+
+func newTracer() trace.Tracer {
+	return spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("profbench")
 }
 
 // measureEnds returns the CPU seconds of each end of a window. It also returns the number of
