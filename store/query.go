@@ -24,11 +24,9 @@ type Query struct {
 	SampleType string // "cpu", "alloc_space"; empty means the kind's default
 	// Matchers must all match. A label that begins with "span." is an attribute of the
 	// sample's span, or of its children without a profile. Of several values one must
-	// match or, of MatchNotEqual and MatchNotRegexp, all. in_span_name, with MatchEqual
-	// alone, matches the samples of spans with this name, and of all spans below them.
-	// Only spans with a record match either. An equality matcher on profile_id or span_id
-	// matches if either label has the value. service_name and service_version are the
-	// resource's if a sample has no such label.
+	// match or, of MatchNotEqual and MatchNotRegexp, all. Only spans with a record match. An
+	// equality matcher on profile_id or span_id matches if either label has the value.
+	// service_name and service_version are the resource's if a sample has no such label.
 	Matchers    []Matcher
 	From, Until time.Time // windows that overlap [From, Until); zero means no bound
 

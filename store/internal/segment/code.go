@@ -188,7 +188,7 @@ func (c *copier) window(w *window, rows []int) {
 	for _, m := range w.mappings {
 		own.mappings = append(own.mappings, c.to.mapping(c.from.mapping(m)))
 	}
-	t := newTuples(w)
+	t := newTuples()
 	order := make([]rowOrder, len(rows))
 	for i, at := range rows {
 		values := w.tuples[w.values.At(at)*len(w.types):][:len(w.types)]

@@ -88,8 +88,10 @@ func (r *Room) replaceKept(k *keeper, kept *Segment) {
 	if kept != nil {
 		r.counts.SpansEvicted -= int64(kept.own())
 	}
-	r.counts.Unended += k.unended
-	r.counts.Lost += k.lost
+	if dropped := k.sources[len(k.sources)-1]; !dropped.earlier {
+		r.counts.Unended += k.unended
+		r.counts.Lost += k.lost
+	}
 	r.kept, r.keptPart = kept, k.part
 	if r.disk != nil && r.kept != nil {
 		r.disk.keep(r.kept)

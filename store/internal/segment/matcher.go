@@ -31,13 +31,12 @@ const (
 
 const (
 	attributePrefix = "span."
-	inSpanName      = "in_span_name"
 	serviceName     = "service_name"
 	serviceVersion  = "service_version"
 )
 
 // Matcher is a condition on a label, or on an attribute of a span if the label begins with
-// "span.". The label in_span_name selects spans of a name and all spans below them.
+// "span.".
 type Matcher struct {
 	Label, Value string
 	Op           Op
@@ -54,8 +53,6 @@ const maxExpression = 1024
 func NewMatcher(label string, op Op, value string) (Matcher, error) {
 	m := Matcher{Label: label, Value: value, Op: op}
 	switch {
-	case label == inSpanName && (op != Equal || value == ""):
-		return Matcher{}, fmt.Errorf("label %s: it can only be compared by = with the name of a span", label)
 	case op == Equal || op == NotEqual:
 		return m, nil
 	case op != Regexp && op != NotRegexp:
@@ -135,7 +132,7 @@ func (m *Matcher) Attribute() (key string, ok bool) {
 
 // OnSpan reports whether the condition is about the span of a row.
 func (m *Matcher) OnSpan() bool {
-	return m.Label == inSpanName || strings.HasPrefix(m.Label, attributePrefix)
+	return strings.HasPrefix(m.Label, attributePrefix)
 }
 
 func (m *Matcher) onID() bool { return isID(m.Label) }

@@ -51,8 +51,8 @@ func newLoader(r *Room, report func(error), own *disk) *loader {
 	return l
 }
 
-// load adds the newest segments to the room, as many as fit into three quarters of its
-// bytes. Then it adds the kept sets, and the spans with a rank of the segments before.
+// load adds the newest segments to the room, until it is full. Then it adds the kept sets. What
+// has no room any more is dropped as usual, and spans with a rank stay.
 func (l *loader) load(segments, kept []savedDir) {
 	r := l.room
 	defer func() {
@@ -61,13 +61,19 @@ func (l *loader) load(segments, kept []savedDir) {
 		close(l.done)
 		r.changed()
 	}()
-	room := r.maxBytes*3/4 - r.Bytes()
+	most := r.maxBytes - r.Bytes()
 	var restored []*Segment
-	for ; len(segments) > 0 && room > minSegment/2 && !l.stop.Load(); segments = segments[:len(segments)-1] {
-		if s := l.read(segments[len(segments)-1], room, min(r.target, r.spanLimit(r.maxBytes*3/4-room))); s != nil {
+	var all Held
+	for room := most; len(segments) > 0 && room > 0 && !l.stop.Load(); segments = segments[:len(segments)-1] {
+		if s := l.read(segments[len(segments)-1], r.maxBytes/2, min(r.target, r.spanLimit(most-room))); s != nil {
 			room -= s.bytes()
+			all.Windows += len(s.windows)
+			all.Spans += s.spans.listed
 			restored = slices.Insert(restored, 0, s)
 		}
+	}
+	for _, of := range segments {
+		l.leftOut.Add(profilesIn(of.path))
 	}
 	for i, s := range restored {
 		s.index = s.sum(restored[:i], true) // samples may be in the segment after the span
@@ -85,64 +91,46 @@ func (l *loader) load(segments, kept []savedDir) {
 		}
 		before := l.unreadable.Load()
 		if s := l.read(of, r.maxBytes/keptShare, r.maxBytes/keptShare); s != nil {
-			l.keep(s, 0, nil)
+			all.Spans += l.keep(s)
 		}
 		if l.unreadable.Load() == before {
 			merged = append(merged, of)
 		}
 	}
 	r.mu.Lock()
-	all := r.before()
-	sets := idsOf(all[:len(all)-len(r.sealed)])
-	r.mu.Unlock()
-	// A process with as much memory had these too. What it dropped before is in the kept sets.
-	for most := r.maxBytes; len(segments) > 0 && most > 0 && !l.stop.Load(); segments = segments[:len(segments)-1] {
-		if s := l.read(segments[len(segments)-1], 2*r.target, r.target/share); s != nil {
-			most -= s.bytes()
-			l.leftOut.Add(int64(len(s.windows)))
-			l.keep(s, r.maxBytes/pendingShare, sets)
-		}
-	}
-	for _, of := range segments {
-		l.leftOut.Add(profilesIn(of.path))
-	}
-	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trim()
+	_, here := r.held()
+	l.leftOut.Add(int64(all.Windows - here.Windows))
+	l.spansLeftOut.Add(int64(all.Spans - here.Spans))
 	if r.disk != nil && len(merged) > 0 {
 		r.disk.keep(r.kept, merged...)
 	}
 }
 
-// keep adds what is kept of an earlier process, except spans that are there. Rows with the ids
-// twice are left out, nil stands for the ids that are kept.
-func (l *loader) keep(s *Segment, pending int64, twice map[ident.Key]bool) {
+// keep adds what is kept of an earlier process, except spans that are there. Their rows are left
+// out if they are kept too. It returns the number of the other spans.
+func (l *loader) keep(s *Segment) (spans int) {
 	r := l.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.before()
-	here := idsOf(all)
-	if twice == nil {
-		twice = idsOf(all[:len(all)-len(r.sealed)])
-	}
+	here := idsOf(r.before())
 	s.spans.list = slices.DeleteFunc(s.spans.list, func(e record) bool {
 		if here[e.id] && !e.child {
 			s.spans.listed--
 		}
 		return here[e.id]
 	})
-	if len(s.spans.list) == 0 && pending == 0 {
-		return
+	if len(s.spans.list) == 0 {
+		return 0
 	}
 	r.covered(s)
-	counts := r.counts
-	_, before := r.held()
 	k := r.keeper(s)
-	k.twice = twice
-	r.replaceKept(k, k.build(pending))
-	_, after := r.held()
-	l.spansLeftOut.Add(int64(s.spans.listed + before.Spans - after.Spans))
-	r.counts = counts // it is no loss of this process
+	if r.kept != nil {
+		k.twice = idsOf([]*Segment{r.kept})
+	}
+	r.replaceKept(k, k.build(0))
+	return s.spans.listed
 }
 
 // idsOf returns the spans of segments.

@@ -198,10 +198,8 @@ func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, er
 	windows, err := v.find(ctx, &all)
 	totals := make(map[exporter.Kind]int64)
 	for i := range windows {
-		if f := &windows[i]; f.matches {
-			for _, sums := range f.byLabels() {
-				totals[f.kind] += sums[0]
-			}
+		for row := range windows[i].rows() {
+			totals[windows[i].kind] += windows[i].count(row)
 		}
 	}
 	return totals, err

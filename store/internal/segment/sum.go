@@ -74,29 +74,38 @@ func (b *adder) addLabels(f *found, column int) {
 	if r := f.resource(); b.of != f.of || b.resource != r {
 		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.groups.labellings.list))
 	}
-	a, start := b.answer, int64(0)
+	a, start, last, at := b.answer, int64(0), -1, 0
 	if b.query.Windows {
 		start = f.start
 	}
-	for l, sums := range f.byLabels() {
-		samples, value := sums[0], sums[1+column]
+	for row := range f.rows() {
+		value := f.value(row, column)
 		if value == 0 {
 			continue
 		}
+		if g := f.groups.At(row); g != last {
+			last, at = g, b.sumOf(f, f.of.groups.labelling(uint32(g)), start)
+		}
+		n := f.count(row)
 		a.Total += value
-		a.Samples += samples
-		if b.known[l] == 0 {
-			b.known[l] = b.labelsOf(f, f.of.groups.labellings.list[l].set) + 1
-		}
-		labels := b.known[l] - 1
-		at := b.places[labels] - 1
-		if at < 0 || a.Sums[at].Start != start {
-			at = len(a.Sums)
-			b.places[labels], a.Sums = at+1, append(a.Sums, Sum{Labels: labels, Start: start})
-		}
+		a.Samples += n
 		a.Sums[at].Value += value
-		a.Sums[at].Samples += samples
+		a.Sums[at].Samples += n
 	}
+}
+
+// sumOf returns the place of the sum of a labelling.
+func (b *adder) sumOf(f *found, labelling uint32, start int64) int {
+	if b.known[labelling] == 0 {
+		b.known[labelling] = b.labelsOf(f, f.of.groups.labellings.list[labelling].set) + 1
+	}
+	labels := b.known[labelling] - 1
+	at := b.places[labels] - 1
+	if at < 0 || b.answer.Sums[at].Start != start {
+		at = len(b.answer.Sums)
+		b.places[labels], b.answer.Sums = at+1, append(b.answer.Sums, Sum{Labels: labels, Start: start})
+	}
+	return at
 }
 
 // note enters the profile_id and the name of a group.
@@ -190,39 +199,8 @@ func (f *found) rows() iter.Seq[int] {
 
 // some reports whether any row matches.
 func (f *found) some() bool {
-	if f.match.groups == nil && f.countColumn >= 0 {
-		for range f.byLabels() {
-			return true
-		}
-		return false
-	}
 	for range f.rows() {
 		return true
 	}
 	return false
-}
-
-// byLabels returns the sums of the rows that match by labelling: the number of samples,
-// and a value for each type.
-func (f *found) byLabels() iter.Seq2[uint32, []int64] {
-	return func(yield func(uint32, []int64) bool) {
-		n := 1 + len(f.types)
-		if f.match.groups != nil || f.countColumn < 0 {
-			labellings, sums := f.of.sumLabels(f.window, f.rows())
-			for i, l := range labellings {
-				if !yield(l, sums[i*n:][:n]) {
-					return
-				}
-			}
-			return
-		}
-		sums := make([]int64, n)
-		for i := range f.labellings.Len() {
-			copy(sums[1:], f.tuples[f.sums.At(i)*len(f.types):])
-			sums[0] = sums[1+f.countColumn]
-			if l := uint32(f.labellings.At(i)); f.match.labelled(l) && !yield(l, sums) {
-				return
-			}
-		}
-	}
 }

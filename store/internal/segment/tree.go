@@ -186,9 +186,6 @@ func (v *View) Containing(ctx context.Context, contains func(string) bool) map[i
 // SpansOf returns the spans with a record that meet a condition on spans. It returns some of
 // them if the context ends first.
 func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
-	if m.Label == inSpanName {
-		return v.inSpan(ctx, m.Value)
-	}
 	ids, key := make(map[ident.Key]bool), m.Label[len(attributePrefix):]
 	values := remember(func(set string) (values []string) {
 		for _, e := range v.Attributes(set) {
@@ -207,26 +204,6 @@ func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
 			ids[of.id] = true
 		}
 	})
-	return ids
-}
-
-// inSpan returns the spans of a name, and all spans below them in this process.
-func (v *View) inSpan(ctx context.Context, name string) map[ident.Key]bool {
-	ids := make(map[ident.Key]bool)
-	for id, r := range v.records() {
-		if ctx.Err() != nil {
-			return ids
-		}
-		is := r.in.spans.texts.list[r.name] == name
-		v.Above(id, func(above ident.Key) bool {
-			a := v.places[above]
-			is = is || a.in.spans.texts.list[a.name] == name
-			return !is
-		})
-		if is {
-			ids[id] = true
-		}
-	}
 	return ids
 }
 

@@ -4,7 +4,6 @@
 package segment
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -179,16 +178,12 @@ type NameSum struct {
 // Names returns the spans that ended in the segments held and the CPU time of their rows,
 // by name.
 func (v *View) Names(ctx context.Context) ([]NameSum, error) {
-	places := make(map[nameKey]int)
-	var list []NameSum
+	places := make(map[nameKey]*NameSum)
 	sum := func(key nameKey) *NameSum {
-		at, ok := places[key]
-		if !ok {
-			at = len(list)
-			places[key] = at
-			list = append(list, NameSum{NameTotal: NameTotal{Service: key.service, Name: key.name}})
+		if places[key] == nil {
+			places[key] = &NameSum{NameTotal: NameTotal{Service: key.service, Name: key.name}}
 		}
-		return &list[at]
+		return places[key]
 	}
 	for _, s := range v.segments {
 		for _, t := range s.spans.totals {
@@ -207,55 +202,43 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		add := func(key nameKey, label string, of Sums) {
-			if key.name != "" && of.Samples|of.CPU != 0 {
-				to := sum(key)
-				to.Label = cmp.Or(label, to.Label)
-				to.CPU += of.CPU
-				to.Samples += of.Samples
-			}
-		}
-		n := len(s.groups.labellings.list)
-		labels, sums := make([]string, n), make(map[string][]Sums) // by service
+		labels, unknown := make([]string, len(s.groups.labellings.list)), make([]bool, len(s.groups.labellings.list))
 		for l, of := range s.groups.labellings.list {
 			labels[l] = s.value(of.set, labelkey.SpanName)
+			unknown[l] = of.form != none && !slices.ContainsFunc(s.windows, func(w *window) bool { return ended[nameKey{w.name(), labels[l]}] })
 		}
-		unknown := make([]bool, n) // without an ended span of the name
+		names := v.recorded(s, unknown)
 		for _, w := range s.windows {
 			if w.kind != exporter.KindCPU {
 				continue
 			}
-			to := sums[w.name()]
-			if to == nil {
-				to = make([]Sums, n)
-				sums[w.name()] = to
-			}
-			f := found{window: w, of: s, match: &match{}}
-			for l, of := range f.byLabels() {
-				to[l].Add(Sums{CPU: w.cpuIn(of[1:]), Samples: of[0]})
-				unknown[l] = unknown[l] || s.groups.labellings.list[l].form != none && !ended[nameKey{w.name(), labels[l]}]
-			}
-		}
-		names := v.recorded(s, unknown)
-		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(names))...)}
-		for _, w := range s.windows {
-			if w.kind != exporter.KindCPU || len(names) == 0 {
-				continue
-			}
-			f := found{window: w, of: s, match: m}
-			for row := range f.rows() {
-				g := uint32(w.groups.At(row))
-				l, of := s.groups.labelling(g), Sums{CPU: w.cpuOf(row), Samples: w.count(row)}
-				if !ended[nameKey{w.name(), labels[l]}] {
-					add(names[g], labels[l], of)
-					sums[w.name()][l].Add(Sums{CPU: -of.CPU, Samples: -of.Samples})
+			last, to, known := -1, &NameSum{}, make([]*NameSum, len(labels))
+			for row := range w.len() {
+				if g := w.groups.At(row); g != last {
+					last = g
+					l := s.groups.labelling(uint32(g))
+					if to = known[l]; to == nil || unknown[l] {
+						key := nameKey{w.name(), labels[l]}
+						if of, ok := names[uint32(g)]; ok && !ended[key] {
+							key = of
+						}
+						if to = sum(key); labels[l] != "" {
+							to.Label = labels[l]
+						}
+						known[l] = to
+					}
+				}
+				if to.Name != "" {
+					to.CPU += w.cpuOf(row)
+					to.Samples += w.count(row)
 				}
 			}
 		}
-		for service, list := range sums {
-			for l, of := range list {
-				add(nameKey{service, labels[l]}, labels[l], of)
-			}
+	}
+	var list []NameSum
+	for key, of := range places {
+		if key.name != "" || ended[key] {
+			list = append(list, *of)
 		}
 	}
 	return list, nil

@@ -6,7 +6,6 @@ package segment
 import (
 	"cmp"
 	"encoding/binary"
-	"iter"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -38,9 +37,6 @@ type window struct {
 	// which has len(types) numbers per place.
 	groups, stacks, values memory.Column
 	tuples                 []int64
-	// labellings are the different ones of the rows. sums has the place of the sums of each
-	// in tuples. Both are empty without a column of counts.
-	labellings, sums memory.Column
 	// samples is the number of samples, cpu their CPU time. labelled is the part of it with
 	// an id or a span name.
 	samples, cpu, labelled int64
@@ -83,14 +79,11 @@ func (w *window) count(row int) int64 {
 }
 
 // cpuOf returns the CPU time of a row in nanoseconds, 0 for another kind.
-func (w *window) cpuOf(row int) int64 { return w.cpuIn(w.tuples[w.values.At(row)*len(w.types):]) }
-
-// cpuIn returns the CPU time in values of all types.
-func (w *window) cpuIn(values []int64) int64 {
+func (w *window) cpuOf(row int) int64 {
 	if w.kind != exporter.KindCPU || w.cpuColumn < 0 {
 		return 0
 	}
-	return values[w.cpuColumn] * w.cpuScale
+	return w.value(row, w.cpuColumn) * w.cpuScale
 }
 
 // column returns the column of a type, -1 if absent.
@@ -165,7 +158,7 @@ func (s *Segment) build(p *exporter.Profile, parsed *profile.Profile, limit int6
 	}
 	rows := make([]rowOrder, len(parsed.Sample))
 	var scratch []label
-	t := newTuples(w)
+	t := newTuples()
 	values := make([]int64, len(factors))
 	for i, sm := range parsed.Sample {
 		for k, factor := range factors {
@@ -193,16 +186,6 @@ func (s *Segment) finish(w *window, rows []rowOrder, t *tuples) {
 	w.groups = column(func(r *rowOrder) uint32 { return r.group })
 	w.stacks = column(func(r *rowOrder) uint32 { return r.stack })
 	w.values = column(func(r *rowOrder) uint32 { return r.value })
-	w.tuples = t.list
-	if w.countColumn >= 0 {
-		all := found{window: w, of: s, match: &match{}}
-		labellings, sums := s.sumLabels(w, all.rows())
-		places := make([]uint32, len(labellings))
-		for i := range places {
-			places[i] = t.add(sums[i*(1+t.n)+1:][:t.n])
-		}
-		w.labellings, w.sums = memory.NewColumn(labellings), memory.NewColumn(places)
-	}
 	w.tuples = slices.Clip(slices.Clone(t.list))
 	for i := range rows {
 		cpu := w.cpuOf(i)
@@ -212,43 +195,20 @@ func (s *Segment) finish(w *window, rows []rowOrder, t *tuples) {
 			w.labelled += cpu
 		}
 	}
-	w.size = memory.Alloc(512) + w.labellings.Size() + w.sums.Size() + memory.Slice(w.types) + memory.Slice(w.mappings) + w.groups.Size() + w.stacks.Size() + w.values.Size() + memory.Slice(w.tuples)
+	w.size = memory.Alloc(512) + memory.Slice(w.types) + memory.Slice(w.mappings) + w.groups.Size() + w.stacks.Size() + w.values.Size() + memory.Slice(w.tuples)
 	if w.looks != nil {
 		w.size += memory.Alloc(128) + memory.Slice(w.looks.Long)
 	}
 }
 
-// sumLabels sums rows by labelling: first the number of samples, then each type.
-func (s *Segment) sumLabels(w *window, rows iter.Seq[int]) (labellings []uint32, sums []int64) {
-	places := make([]int, len(s.groups.labellings.list)) // 1 more than the place in labellings
-	n, last, at := 1+len(w.types), -1, 0
-	for row := range rows {
-		if g := w.groups.At(row); g != last {
-			last = g
-			l := s.groups.labelling(uint32(g))
-			if places[l] == 0 {
-				labellings, sums = append(labellings, l), append(sums, make([]int64, n)...)
-				places[l] = len(labellings)
-			}
-			at = (places[l] - 1) * n
-		}
-		sums[at] += w.count(row)
-		for k := range w.types {
-			sums[at+1+k] += w.value(row, k)
-		}
-	}
-	return labellings, sums
-}
-
 // tuples numbers the different values of the rows of a window: few in a CPU profile.
 type tuples struct {
 	list  []int64
-	n     int // numbers per tuple
 	index map[string]uint32
 	key   []byte
 }
 
-func newTuples(w *window) *tuples { return &tuples{n: len(w.types), index: make(map[string]uint32)} }
+func newTuples() *tuples { return &tuples{index: make(map[string]uint32)} }
 
 func (t *tuples) add(values []int64) uint32 {
 	t.key = t.key[:0]
