@@ -74,18 +74,10 @@ func Collect(p *profiler.Profiler, s *store.Store, provided bool) *Facts {
 	}
 	global := reflect.TypeOf(otel.GetTracerProvider())
 	f.NotSet = provided && global.Kind() == reflect.Pointer && global.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
-	for _, p := range spanlabels.Providers() {
-		if p.Disabled {
-			continue
-		}
-		sampled, unsampled := p.Spans()
-		f.Sampled += sampled
-		f.Unsampled += unsampled
-		f.NoProfileID = f.NoProfileID || p.NoProfileID
-		f.PublicAPI = goruntime.Unknown() != nil
-	}
 	counts := &spanlabels.Counts
-	f.NamesFull = counts.NamesFull.Load()
+	f.Sampled, f.Unsampled = counts.Sampled.Load(), counts.Unsampled.Load()
+	f.NoProfileID, f.NamesFull = counts.NoProfileID.Load(), counts.NamesFull.Load()
+	f.PublicAPI = f.Sampled+f.Unsampled > 0 && goruntime.Unknown() != nil
 	f.EndedElsewhere, f.Wiped, f.NoRoom = counts.EndedElsewhere.Load(), counts.Wiped.Load(), counts.NoRoom.Load()
 	return f
 }
