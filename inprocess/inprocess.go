@@ -229,7 +229,8 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
 		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
-		{Name: "directory: windows of earlier processes without room in memory", Value: uint64(s.WindowsLeftOut)},
+		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
+		{Name: "directory: spans without room in memory", Value: uint64(s.SpansLeftOut)},
 	}
 }
 
