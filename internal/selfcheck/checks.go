@@ -103,9 +103,6 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("labels-replaced", Note, never, f.many(f.Wiped),
 		fmt.Sprintf("%s (of about %d) ended without their labels: something in the span replaced its labels.", count(f.Wiped, "span"), max(f.Sampled, f.Wiped)),
 		"Pass it the span's context: pprof.Do with context.Background() removes the labels until the span ends.")
-	check("spans-end-elsewhere", Note, never, f.many(f.EndedElsewhere),
-		fmt.Sprintf("%s (of about %d) ended on another goroutine than they started on. That one may keep the labels for later work.", count(f.EndedElsewhere, "span"), max(f.Sampled, f.EndedElsewhere)),
-		"End each span on the goroutine that started it.")
 	check("spans-without-room", Wrong, f.NoRoom >= enoughSpans, f.NoRoom > 0,
 		count(f.NoRoom, "span")+" got no labels: some 60,000 were open, the limit of spanprof.NewSpanProcessor.",
 		"End every span, or wrap the provider by spanprof.NewTracerProvider, which has no such limit.")

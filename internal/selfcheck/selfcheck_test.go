@@ -36,7 +36,7 @@ func healthy() *selfcheck.Facts {
 			Windows: 90, WindowsReceived: 400, WindowsEvicted: 310, MaxBytes: 64 << 20,
 		},
 		Tracers:     []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
-		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, EndedElsewhere: 90, Wiped: 90,
+		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, Wiped: 90,
 	}
 }
 
@@ -47,7 +47,7 @@ func run(f *selfcheck.Facts) []selfcheck.Finding {
 
 func TestHealthy(t *testing.T) {
 	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
-		if found, n := selfcheck.Run(f); len(found) > 0 || n != 23 {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 22 {
 			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
 	}
@@ -90,8 +90,6 @@ func TestFindings(t *testing.T) {
 		"names":                         {func(f *selfcheck.Facts) { f.NamesFull = 256 }, "span-names-too-many"},
 		"labels replaced":               {func(f *selfcheck.Facts) { f.Wiped = 2000 }, "labels-replaced"},
 		"few labels replaced":           {func(f *selfcheck.Facts) { f.Wiped = 1999 }, ""},
-		"ends elsewhere":                {func(f *selfcheck.Facts) { f.EndedElsewhere = 2000 }, "spans-end-elsewhere"},
-		"few ends elsewhere":            {func(f *selfcheck.Facts) { f.EndedElsewhere, f.Sampled = 99, 1000 }, "spans-not-sampled"},
 		"no room for one":               {func(f *selfcheck.Facts) { f.NoRoom = 1 }, "!spans-without-room"},
 		"spans that run":                {func(f *selfcheck.Facts) { f.RunningLong = 100 }, "spans-not-ended"},
 		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
@@ -244,10 +242,9 @@ func TestCounts(t *testing.T) {
 	}
 	counts := &spanlabels.Counts
 	counts.NamesFull.Store(256)
-	counts.EndedElsewhere.Store(1)
 	counts.Wiped.Store(2)
 	counts.NoRoom.Store(3)
-	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.EndedElsewhere != 1 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
+	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
 		t.Errorf("got %+v", f)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {

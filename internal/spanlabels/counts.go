@@ -13,9 +13,6 @@ import (
 var Counts struct {
 	// Sampled and Unsampled are about how many spans were started: see Count.
 	Sampled, Unsampled atomic.Uint64
-	// EndedElsewhere counts labelled spans that ended on another goroutine than
-	// they started on.
-	EndedElsewhere atomic.Uint64
 	// Wiped counts labelled spans that ended on the goroutine where they started, with their
 	// labels replaced. A later goroutine with the same number counts as that goroutine.
 	Wiped atomic.Uint64
