@@ -65,8 +65,8 @@
 // # What no wrapper can do
 //
 //   - If a span ends on another goroutine than it started on, the first goroutine keeps
-//     the labels until another span starts or ends there. The self-check of package
-//     inprocess counts most such ends.
+//     the labels until another span starts or ends there. Its samples after the end do not
+//     count for the span.
 //   - Samples carry the span's name at the time of the sample. Some instrumentations
 //     rename a span after its work, as otelhttp does once a ServeMux has found the route.
 //     A baseline by the last name then finds no samples. Wrap each route, or set the name

@@ -43,7 +43,6 @@ type labelling struct {
 	links    *links          // nil without URL attributes
 	idAlone  bool            // AttributeProfileID is the only attribute
 	provider *TracerProvider // nil for a SpanProcessor
-	facts    spanlabels.Provider
 }
 
 func newLabelling(c config) *labelling {
@@ -53,6 +52,10 @@ func newLabelling(c config) *labelling {
 		links:  newLinks(&c),
 	}
 	l.idAlone = l.links == nil && !c.noProfileID
+	if noID := c.noProfileID || c.idScope == ScopeNone; noID && !c.disabled {
+		spanlabels.Counts.NoProfileID.Store(true)
+		spanlabels.Counts.EverySpan.CompareAndSwap(false, c.idScope == ScopeAllSpans)
+	}
 	reportRuntime(goruntime.Unknown())
 	return l
 }
@@ -64,17 +67,6 @@ func reportRuntime(err error) {
 		otel.Handle(fmt.Errorf("spanprof: spans that end out of order or on another goroutine, and labels of goroutines, "+
 			"are handled less well: the runtime of %s is not as expected: %w", runtime.Version(), err))
 	}
-}
-
-// register makes l known to the self-check.
-func (l *labelling) register() {
-	c := &l.config
-	l.facts.Disabled = c.disabled
-	l.facts.NoProfileID = c.noProfileID || c.idScope == ScopeNone
-	if l.facts.NoProfileID && c.idScope == ScopeAllSpans && !c.disabled {
-		spanlabels.Counts.EverySpan.Store(true)
-	}
-	spanlabels.Register(&l.facts)
 }
 
 // nameLabel returns the value of LabelSpanName for a span's name.
@@ -100,13 +92,13 @@ func (l *labelling) begin(
 		if s.sampled {
 			l.labelChild(ctx, s, sc.SpanID(), name)
 		}
-		l.facts.Count(s.traceID, s.sampled)
+		spanlabels.Count(s.traceID, s.sampled)
 		return
 	}
 	c := &l.config
 	counted := (s.sampled || c.unsampledNames && c.nameScope != ScopeNone) && l.labelRoot(ctx, s, sc.SpanID(), name)
 	if !counted {
-		l.facts.Count(s.traceID, s.sampled)
+		spanlabels.Count(s.traceID, s.sampled)
 	}
 }
 

@@ -45,9 +45,7 @@ type openKey struct {
 //   - Names of more than 60,000 bytes are cut in an execution trace.
 func NewSpanProcessor(opts ...Option) sdktrace.SpanProcessor {
 	opts = append(slices.Clone(opts), WithProfileURL(false), WithProfileBaselineURL(false))
-	p := &spanProcessor{labelling: newLabelling(newConfig(opts))}
-	p.labelling.register()
-	return p
+	return &spanProcessor{labelling: newLabelling(newConfig(opts))}
 }
 
 // OnStart labels the calling goroutine.

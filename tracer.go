@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // tracer starts spans by the inner tracer and labels the goroutine for them.
@@ -47,7 +48,7 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	innerCtx, span := t.inner.Start(ctx, name, opts...)
 	sc := span.SpanContext()
 	if !t.by.config.unsampledNames && !sc.IsSampled() && !span.IsRecording() {
-		t.by.facts.Count(sc.TraceID(), false)
+		spanlabels.Count(sc.TraceID(), false)
 		return innerCtx, span
 	}
 	return t.wrap(ctx, innerCtx, span, &sc, ancestor(ctx, parent), name)
@@ -83,7 +84,7 @@ func (t *tracer) wrap(
 	if !sc.IsSampled() && !span.IsRecording() {
 		localRoot := parent == nil || parent.traceID != sc.TraceID()
 		if !t.by.config.unsampledNames || !localRoot || !sc.IsValid() {
-			t.by.facts.Count(sc.TraceID(), false)
+			spanlabels.Count(sc.TraceID(), false)
 			return innerCtx, span
 		}
 	}

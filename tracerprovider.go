@@ -58,7 +58,6 @@ func NewTracerProvider(tp trace.TracerProvider, opts ...Option) *TracerProvider 
 	}
 	wrapper := &TracerProvider{inner: tp, labelling: newLabelling(newConfig(opts))}
 	wrapper.labelling.provider = wrapper
-	wrapper.labelling.register()
 	return wrapper
 }
 

@@ -21,6 +21,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 	"github.com/spanprof/spanprof/profiler"
@@ -201,8 +202,6 @@ func (p *Profiling) status() viewer.Status {
 		v.Counters = append(v.Counters,
 			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
 			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
-			viewer.Counter{Name: "wall: unwatched time", Value: uint64(s.Wall.Unwatched), Unit: "nanoseconds"},
-			viewer.Counter{Name: "wall samples of spans", Value: s.Wall.Samples},
 			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
 			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
 	}
@@ -230,7 +229,8 @@ func directoryCounters(s store.DirectoryStats) []viewer.Counter {
 		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
 		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
 		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
-		{Name: "directory: windows of earlier processes without room in memory", Value: uint64(s.WindowsLeftOut)},
+		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
+		{Name: "directory: spans without room in memory", Value: uint64(s.SpansLeftOut)},
 	}
 }
 
@@ -264,4 +264,33 @@ func running() (all []viewer.Running) {
 		all = append(all, root)
 	}
 	return all
+}
+
+// checkEvery is the time between two self-checks for the log.
+const checkEvery = 10 * time.Second
+
+// facts collects what the self-check needs.
+func (p *Profiling) facts() *selfcheck.Facts {
+	return selfcheck.Collect(p.profiler, p.store, p.tp != nil)
+}
+
+// watch runs a self-check for the log now and then until ctx ends.
+func (p *Profiling) watch(ctx context.Context) {
+	goruntime.ClearLabels() // of a span that is open at Start
+	for ticker := time.NewTicker(checkEvery); ; {
+		select {
+		case <-ticker.C:
+			p.checkLog()
+		case <-ctx.Done():
+			ticker.Stop()
+			return
+		}
+	}
+}
+
+// checkLog gives new certain mistakes to otel.Handle.
+func (p *Profiling) checkLog() {
+	for _, err := range selfcheck.News(p.facts()) {
+		p.reporter.Report(fmt.Errorf("inprocess: %w", err))
+	}
 }

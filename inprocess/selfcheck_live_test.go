@@ -19,8 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/spanprof/spanprof/internal/goruntime"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/selfcheck"
 )
 
@@ -31,6 +33,7 @@ func init() { children[mistakeVariable] = makeMistake }
 
 // makeMistake is the main function of a process with a mistake. It prints the log of its page.
 func makeMistake(name string) {
+	report.Synchronous(otel.Handle)
 	selfcheck.EnoughCPU = 10 * time.Millisecond // one sample
 	p := &program{Context: context.Background()}
 	run := healthy[name]
@@ -43,7 +46,6 @@ func makeMistake(name string) {
 	p.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=json", http.NoBody))
 	fmt.Println(w.Body)
 	_ = p.end(p)
-	reporttest.Settle()
 }
 
 // result is a part of the log's JSON, and the output of otel.Handle.

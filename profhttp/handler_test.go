@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -16,10 +17,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
+
+// The process has one CPU profiler: no test of this package runs in parallel.
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // serve returns the URL of a server of p under a prefix.
 func serve(t *testing.T, p *profiler.Profiler) string {
@@ -113,33 +118,6 @@ func TestProfilesAreServed(t *testing.T) {
 	}
 }
 
-// A program's own profile is found by its whole name, which may end in one of ours.
-func TestProfilesOfTheProgram(t *testing.T) {
-	own := pprof.Lookup("shop/trace")
-	if own == nil { // or an earlier run of the test has made it
-		own = pprof.NewProfile("shop/trace")
-	}
-	value := new(int)
-	own.Add(value, 0)
-	defer own.Remove(value)
-	mux := http.NewServeMux()
-	mux.Handle("/debug/pprof/", profhttp.Handler(nil))
-	mux.Handle("/shop/", profhttp.Handler(nil))
-	for path, want := range map[string]bool{
-		"/debug/pprof/shop/trace":      true,
-		"/shop/shop/trace":             true,
-		"/debug/pprof/trace?seconds=x": false,
-		"/shop/trace?seconds=x":        false,
-	} {
-		answer := httptest.NewRecorder()
-		mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-		// Only the trace has seconds.
-		if got := !strings.Contains(answer.Body.String(), "invalid value"); got != want {
-			t.Errorf("%s: %d %.99q", path, answer.Code, answer.Body)
-		}
-	}
-}
-
 // Work under a marker has its name as a label in any profile, and no frames of the marker.
 func TestMarkers(t *testing.T) {
 	own := pprof.Lookup("example.com/jobs")
@@ -166,6 +144,54 @@ func TestPrefixes(t *testing.T) {
 		profhttp.Handler(nil).ServeHTTP(answer, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
 		if answer.Code != http.StatusOK {
 			t.Errorf("%s: %d", path, answer.Code)
+		}
+	}
+}
+
+// Pages of other sites cannot take deltas or collect garbage. Scrapers, curl and links
+// within the page can.
+func TestCrossSite(t *testing.T) {
+	h := profhttp.Handler(nil)
+	if pprof.Lookup("goroutineleak") == nil { // before Go 1.27
+		pprof.NewProfile("goroutineleak")
+	}
+	for _, tt := range []struct {
+		site, origin, agent string
+		refused             bool
+	}{
+		{},
+		{site: "none"},
+		{site: "same-origin"},
+		{site: "same-origin", origin: "http://localhost:6060"},
+		{site: "same-site", refused: true},
+		{site: "cross-site", refused: true},
+		{site: "cross-site", origin: "https://evil.example", refused: true},
+		{origin: "http://localhost:6060"},
+		{origin: "http://localhost:7070", refused: true},
+		{origin: "null", refused: true},
+		{agent: "Mozilla/5.0 (X11)", refused: true}, // by HTTP to another machine
+		{agent: "Mozilla/5.0 (X11)", site: "none"},
+		{agent: "Alloy/1.0"},
+	} {
+		for path, changes := range map[string]bool{
+			"/delta_heap": true, "/delta_mutex": true, "/delta_block": true, "/debug/pprof/delta_heap?gc=1": true, "/heap?gc=1": true, "/goroutineleak": true,
+			"/heap": false, "/goroutine": false, "/": false,
+		} {
+			r := httptest.NewRequest(http.MethodGet, "http://localhost:6060"+path, http.NoBody)
+			for key, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Origin": tt.origin, "User-Agent": tt.agent} {
+				if value != "" {
+					r.Header.Set(key, value)
+				}
+			}
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, r)
+			want := http.StatusOK
+			if tt.refused && changes {
+				want = http.StatusForbidden
+			}
+			if answer.Code != want || want == http.StatusForbidden && !strings.Contains(answer.Body.String(), "curl") {
+				t.Errorf("%s with %+v: %d %s, want %d", path, tt, answer.Code, answer.Body, want)
+			}
 		}
 	}
 }

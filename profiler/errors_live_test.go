@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // wait returns when an error that speaks of something has come. They come some
@@ -38,10 +36,9 @@ func (l *errorLog) wait(t *testing.T, something string) {
 	}
 }
 
-// take empties the log, once it has all, and returns the errors with something in their text.
+// take empties the log and returns the errors with something in their text.
 // Profilers of other tests may have reported too.
 func (l *errorLog) take(something string) []error {
-	reporttest.Settle()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	errs := slices.DeleteFunc(l.errs, func(err error) bool { return !strings.Contains(err.Error(), something) })

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // reported holds the errors given to otel.Handle; each test removes the expected ones.
@@ -19,6 +20,7 @@ var reported errorLog
 // The process has one CPU profiler: no test of this package runs in parallel.
 func TestMain(m *testing.M) {
 	otel.SetErrorHandler(&reported)
+	report.Synchronous(reported.Handle)
 	os.Exit(leaktest.Run(m))
 }
 

@@ -18,13 +18,12 @@
 //	err = s.Export(ctx, profile) // The profiler does this.
 //
 // Local roots, which are spans without a parent in this process, are recorded. So are spans
-// with the attribute pyroscope.profile.id. All sampled spans are recorded while a provider of
-// package spanprof in all-spans scope has WithoutProfileIDAttribute. Other spans, at most 64
-// of a trace, are a part of the span above them. Several services may share a store. A
-// profile without a service is of the service of the spans.
+// with a profile of their own: see [Store.SpanProcessor]. Other spans, at most 64 of a trace,
+// are a part of the span above them. Several services may share a store. A profile without a
+// service is of the service of the spans.
 //
-// OnEnd appends the SDK's snapshot to a list and returns. A worker, or the next reader,
-// records it. If 32,768 spans wait, the newest are dropped and counted in [Stats].
+// Spans are recorded soon after their end. If 32,768 wait, the newest are dropped and counted in
+// [Stats].
 //
 // # Attributes
 //
@@ -52,12 +51,8 @@
 // name the lowest bands. Such spans answer questions about spans, ids and attributes. They
 // are in no sum over all samples. [WithSampling] keeps the spans of a part of the traces.
 //
-// # After a crash or a deploy
-//
-// With [WithDirectory] a store also writes its data to files. The next process starts with
-// what earlier ones left, as far as there is room. These spans and windows have Earlier set.
-// A process that is killed loses its last window and the spans since. [OpenDirectory] reads a
-// directory without changing it, as spanprof view does.
+// With [WithDirectory] a store also writes its data to files, and the next process starts with
+// them.
 //
 // # The join
 //
@@ -97,15 +92,5 @@
 //	})
 //
 // [Source] and [View] are interfaces, so that profile files or a profile server can be shown
-// too. A view answers three questions: for spans, for sums of samples, and for windows. Info
-// has what a source lacks. Queries run on data that never changes, without a lock. Few run at
-// a time, the others wait; a query for one span does not.
-//
-// # For the next developer
-//
-// store.go has the Store, processor.go what it reports about tracers, and exacttimes.go the
-// times of execution traces. view.go has the [View], query.go the question for samples, span.go
-// and spans.go the question for spans. Package internal/segment has the segments, the intake
-// of spans and the files. Package internal/attributes encodes attributes, internal/memory
-// counts bytes, and internal/ident has ids and names of services.
+// too. Few queries run at a time, the others wait; a query for one span does not.
 package store

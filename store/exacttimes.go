@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 
@@ -29,8 +28,8 @@ var ErrNoRecord = errors.New("store: no record of this span is kept, or there is
 // The error is ErrNoRecord if there is no record, or no room.
 //
 // Exact times are kept compressed. All together take a thirty-second of the store's bytes at
-// most. Beyond that the oldest are dropped. They are dropped with their
-// record, and are not written to a directory: see [WithDirectory].
+// most. Beyond that the oldest are dropped. They are dropped with their record, and are not
+// written to a directory. A view shows the newest ones, also if they came after it was opened.
 func (s *Store) AddExactTimes(id string, times json.RawMessage) error {
 	if len(times) > MaxExactTimes {
 		return fmt.Errorf("store: the exact times of span %s have %d bytes: at most %d are kept", id, len(times), MaxExactTimes)
@@ -55,8 +54,8 @@ type exactTimes struct {
 	max int64
 
 	mu    sync.Mutex
-	times map[ident.Key][]byte // replaced, because views have it
-	order []ident.Key          // the oldest first
+	times map[ident.Key][]byte
+	order []ident.Key // the oldest first
 	bytes int64
 	// packer is reused: it takes several hundred kilobytes.
 	packer *flate.Writer
@@ -72,9 +71,6 @@ func (x *exactTimes) add(id ident.Key, times []byte) bool {
 	packed := x.pack(times)
 	if int64(len(packed))+exactSize > x.max {
 		return false
-	}
-	if x.times = maps.Clone(x.times); x.times == nil {
-		x.times = make(map[ident.Key][]byte)
 	}
 	x.remove(id)
 	x.times[id], x.order = packed, append(x.order, id)
@@ -104,11 +100,11 @@ func (x *exactTimes) remove(id ident.Key) {
 	}
 }
 
-// all returns the compressed times by id.
-func (x *exactTimes) all() map[ident.Key][]byte {
+// get returns the compressed times of a span, nil if absent.
+func (x *exactTimes) get(id ident.Key) []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.times
+	return x.times[id]
 }
 
 // unpacked returns the JSON, nil if absent.

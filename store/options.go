@@ -4,7 +4,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -36,7 +35,6 @@ type config struct {
 	// directory is empty if nothing is written.
 	directory      string
 	directoryBytes int64
-	withDirectory  bool
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -61,10 +59,7 @@ func newConfig(opts []Option) (config, error) {
 			return config{}, fmt.Errorf("store: WithSpanAttributes: a key has 1 to %d bytes, this one %d", attributes.MaxKeyLen, len(key))
 		}
 	}
-	if c.withDirectory && c.directory == "" {
-		return config{}, errors.New("store: WithDirectory: the directory has no name: use . for the working directory")
-	}
-	if c.withDirectory && c.directoryBytes < minDirectoryBytes {
+	if c.directory != "" && c.directoryBytes < minDirectoryBytes {
 		return config{}, fmt.Errorf("store: WithDirectory: %d bytes are too few for %s: give it at least %d (4 MiB)", c.directoryBytes, c.directory, minDirectoryBytes)
 	}
 	return c, nil
@@ -89,9 +84,8 @@ func WithMaxBytes(n int64) Option {
 }
 
 // WithSampling keeps the spans of that fraction of the traces: 0.1 keeps one trace in ten. It
-// depends on the trace's id: all spans of a trace are kept or dropped. Processes with the same
-// fraction keep the same traces. The others count in NameTotals, and their samples are kept.
-// Spans does not list them, however slow they are. The default is 1: all.
+// depends on the trace's id, so processes with the same fraction keep the same traces. The
+// others count in NameTotals, and their samples are kept. The default is 1: all.
 func WithSampling(fraction float64) Option {
 	return optionFunc(func(c config) config {
 		c.fraction = fraction
@@ -120,8 +114,8 @@ func WithoutSpanAttributes() Option {
 }
 
 // WithDirectory also keeps profiles and spans in files of a directory, and starts with what
-// earlier processes left there. The directory is created if it is missing. By default nothing
-// is written.
+// earlier processes left there. The directory is created if it is missing. By default, and
+// with an empty path, nothing is written.
 //
 // Windows are written when they arrive, in the pprof format, with the spans that ended since
 // as lines of JSON. Files have mode 0600, directories 0700. They hold what the page shows. All
@@ -133,14 +127,13 @@ func WithoutSpanAttributes() Option {
 // New fails if the directory cannot be written. Later errors, such as a full disk, are counted
 // in Stats and reported to otel.Handle. The store then goes on in memory. Files that are
 // damaged or cannot be read are left unchanged and reported. So are directories of earlier
-// versions.
+// versions. A process that is killed loses its last window and the spans since.
 //
 // Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store
-// then needs a Shutdown. If OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is
-// not used.
+// needs a Shutdown. If OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is not used.
 func WithDirectory(path string, maxBytes int64) Option {
 	return optionFunc(func(c config) config {
-		c.directory, c.directoryBytes, c.withDirectory = path, maxBytes, true
+		c.directory, c.directoryBytes = path, maxBytes
 		return c
 	})
 }

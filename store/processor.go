@@ -19,10 +19,10 @@ import (
 
 // SpanProcessor returns the processor that records spans: local roots, and spans with the
 // attribute pyroscope.profile.id. If a provider of package spanprof gives every span a
-// profile without that attribute, it records all sampled spans. Other spans are kept as a
-// part of their local root. Register it on the tracer provider, and on each new one if the
-// provider is replaced: the spans of a provider without it are never listed, and their samples
-// count in Stats.SamplesUnseen. Its Shutdown does nothing, so that the tracer provider and the profiler may be shut down in any order.
+// profile without that attribute, it records all sampled spans. Register it on the tracer
+// provider, and on each new one if the provider is replaced: the spans of a provider without it
+// are never listed, and their samples count in Stats.SamplesUnseen. Its Shutdown does nothing:
+// the tracer provider and the profiler may be shut down in any order.
 //
 // It reads spans for some time after they ended, like OpenTelemetry's batch processor.
 // Other processors must not change the attributes and events that a ReadOnlySpan returns.
@@ -45,7 +45,16 @@ type Tracer struct {
 // labels are first. Of more than 64 names the others count as "other".
 func (s *Store) Tracers() []Tracer {
 	s.intake.Drain()
-	return s.origins.list()
+	s.origins.mu.Lock()
+	defer s.origins.mu.Unlock()
+	list := make([]Tracer, 0, len(s.origins.tracers))
+	for _, t := range s.origins.tracers {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b Tracer) int {
+		return cmp.Or(cmp.Compare(b.Unlabelled, a.Unlabelled), cmp.Compare(b.Roots, a.Roots), cmp.Compare(a.Name, b.Name))
+	})
+	return list
 }
 
 // maxTracers bounds the tracers: a program may make their names out of data.
@@ -65,35 +74,18 @@ func (o *origins) count(s sdktrace.ReadOnlySpan, labelled bool) {
 	name := ident.Cut(s.InstrumentationScope().Name)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tracers == nil {
-		o.tracers = make(map[string]*Tracer)
+	if o.tracers[name] == nil && len(o.tracers) >= maxTracers {
+		name = "other"
+	}
+	if o.tracers[name] == nil {
+		name = strings.Clone(name)
+		o.tracers[name] = &Tracer{Name: name}
 	}
 	t := o.tracers[name]
-	if t == nil && len(o.tracers) >= maxTracers {
-		name = "other"
-		t = o.tracers[name]
-	}
-	if t == nil {
-		t = &Tracer{Name: strings.Clone(name)}
-		o.tracers[t.Name] = t
-	}
 	t.Roots++
 	if !labelled {
 		t.Unlabelled++
 	}
-}
-
-func (o *origins) list() []Tracer {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	list := make([]Tracer, 0, len(o.tracers))
-	for _, t := range o.tracers {
-		list = append(list, *t)
-	}
-	slices.SortFunc(list, func(a, b Tracer) int {
-		return cmp.Or(cmp.Compare(b.Unlabelled, a.Unlabelled), cmp.Compare(b.Roots, a.Roots), cmp.Compare(a.Name, b.Name))
-	})
-	return list
 }
 
 // running are the local roots that goroutines have the labels of. To list goroutines

@@ -63,9 +63,6 @@ func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
 	return Matcher{m}, err
 }
 
-// SpanAttribute returns the key of an attribute if the label begins with "span.".
-func (m Matcher) SpanAttribute() (key string, ok bool) { return m.m.Attribute() }
-
 // OnSpan reports whether the matcher is about the span of a sample, not about its labels.
 func (m Matcher) OnSpan() bool { return m.m.OnSpan() }
 
@@ -159,15 +156,15 @@ func (v *view) Samples(q Query) (*Samples, error) {
 				s.Samples += n
 			}
 		}
-		return s, failed(err)
+		return s, err
 	case q.Pprof:
 		p, err := v.held.Profile(v.ctx, of, !q.IDs, q.MaxSamples)
 		s.Profile = p
-		return s, failed(err)
+		return s, err
 	default:
 		a, err := v.held.Samples(v.ctx, of)
 		if err != nil {
-			return nil, failed(err)
+			return nil, err
 		}
 		s.set(a, q.Stacks)
 		return s, nil

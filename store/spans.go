@@ -59,7 +59,7 @@ func (v *view) byID(q *SpanQuery) ([]Span, error) {
 	}
 	x, ok, err := v.held.FindExemplar(v.ctx, q.ID)
 	if err != nil || !ok {
-		return nil, failed(err)
+		return nil, err
 	}
 	span := v.exemplar(&x)
 	span.SummaryMissing = !x.Manual
@@ -70,7 +70,7 @@ func (v *view) byID(q *SpanQuery) ([]Span, error) {
 func (v *view) listed(q *SpanQuery) ([]Span, error) {
 	found, err := v.list(q)
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	spans, err := v.spans(found, q)
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *view) listed(q *SpanQuery) ([]Span, error) {
 	}
 	others, err := v.exemplars(q)
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	if q.Running {
 		others = append(others, v.runningSpans(q, func(id ident.Key) bool { _, ok := v.held.Find(id); return ok })...)
@@ -203,7 +203,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 			Start: time.Unix(0, s.Start), Duration: time.Duration(s.Duration), Kind: s.Kind, Err: s.Err, Status: s.Status, LocalRoot: s.LocalRoot,
 			CPU: time.Duration(s.CPU), CPUSamples: s.Samples, CPUInclusive: time.Duration(s.CPU + inclusive[s.ID]),
 			CPUAfterEnd: time.Duration(s.AfterEnd), CPUAfterEndSamples: s.AfterEndSamples, WallSamples: s.Wall, SamplesHeld: s.Held,
-			Label: s.Label, HasExactTimes: v.exact[s.ID] != nil, Earlier: s.Earlier,
+			Label: s.Label, HasExactTimes: v.store.exact.get(s.ID) != nil, Earlier: s.Earlier,
 		}
 		if s.Trace.IsValid() {
 			to.TraceID = s.Trace.String()
@@ -219,7 +219,7 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 		}
 		if q.Exact {
 			var err error
-			if to.ExactTimes, err = unpacked(v.exact[s.ID]); err != nil {
+			if to.ExactTimes, err = unpacked(v.store.exact.get(s.ID)); err != nil {
 				return nil, err
 			}
 		}

@@ -74,8 +74,6 @@ type DirectoryStats struct {
 	// FilesUnreadable are files and directories that could not be read and are
 	// unchanged: damaged, of another user, or of an earlier version.
 	FilesUnreadable int64 `json:"filesUnreadable"`
-	// Restoring is set while the files of earlier processes are read.
-	Restoring bool `json:"restoring,omitempty"`
 	// Spans and Windows are the spans and profiles of earlier processes held. They are in
 	// no other number of Stats except Bytes.
 	Spans   int `json:"spans"`
@@ -104,8 +102,8 @@ func (s *Store) stats(of segment.Stats) Stats {
 		stats.Directory = DirectoryStats{
 			Path: s.config.directory, Bytes: of.Disk.Bytes, MaxBytes: s.config.directoryBytes,
 			FilesWritten: of.Disk.Files, WriteFailures: of.Disk.Failed, SegmentsRemoved: of.Disk.Removed,
-			FilesUnreadable: of.Unreadable, Restoring: of.Restoring,
-			Spans: of.Earlier.Spans, Windows: of.Earlier.Windows, WindowsLeftOut: of.LeftOut, SpansLeftOut: of.SpansLeftOut,
+			FilesUnreadable: of.Unreadable,
+			Spans:           of.Earlier.Spans, Windows: of.Earlier.Windows, WindowsLeftOut: of.LeftOut, SpansLeftOut: of.SpansLeftOut,
 		}
 	}
 	return stats

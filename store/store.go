@@ -92,9 +92,10 @@ func newStore(c config) *Store {
 	s := &Store{config: c, asking: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)/2))}
 	s.room = segment.NewRoom(c.maxBytes, c.attributeKeys())
 	s.intake = segment.NewIntake(s.room, c.fraction, func(sampled bool) bool { return sampled && spanlabels.Counts.EverySpan.Load() })
+	s.origins.tracers = make(map[string]*Tracer)
 	s.intake.Roots = s.origins.count
 	s.room.Running = s.running.ids
-	s.exact.max = c.maxBytes / 32
+	s.exact.max, s.exact.times = c.maxBytes/32, make(map[ident.Key][]byte)
 	return s
 }
 

@@ -149,7 +149,7 @@ func TestSelection(t *testing.T) {
 	}
 
 	_, err = s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
-	if !errors.Is(err, store.ErrUnknownSampleType) || err.Error() != `store: cpu profiles: unknown sample type "alloc_space": use one of cpu, samples` {
+	if !errors.Is(err, store.ErrUnknownSampleType) || err.Error() != `cpu profiles: unknown sample type "alloc_space": use one of cpu, samples` {
 		t.Error(err)
 	}
 	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, store.ErrUnknownSampleType) {

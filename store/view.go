@@ -6,7 +6,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -89,7 +88,6 @@ type view struct {
 	ctx   context.Context
 	store *Store
 	stats Stats
-	exact map[ident.Key][]byte
 }
 
 var _ View = (*view)(nil)
@@ -101,7 +99,7 @@ func (s *Store) View(ctx context.Context, _, _ time.Time) (View, error) {
 	}
 	s.settle()
 	v := s.room.View()
-	return &view{v, ctx, s, s.stats(v.Stats), s.exact.all()}, nil
+	return &view{v, ctx, s, s.stats(v.Stats)}, nil
 }
 
 func (v *view) Close() {}
@@ -132,11 +130,11 @@ func (v *view) Windows() ([]WindowInfo, error) {
 func (v *view) names() ([]NameTotal, error) {
 	sums, err := v.held.Names(v.ctx)
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	exemplars, err := v.exemplars(&SpanQuery{})
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	type key struct{ service, name string }
 	manual := make(map[key]int)
@@ -191,12 +189,4 @@ func bounds(from, until time.Time) (int64, int64) {
 		}
 	}
 	return first, last
-}
-
-// failed adds the package to an error of a question.
-func failed(err error) error {
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded { //nolint:errorlint // as they are
-		return err
-	}
-	return fmt.Errorf("store: %w", err)
 }

@@ -110,7 +110,7 @@ func (p *parser) query() (Query, error) {
 func idExpressions(matchers []store.Matcher) (n int) {
 	for _, m := range matchers {
 		expression := m.Op() == store.MatchRegexp || m.Op() == store.MatchNotRegexp
-		_, onAttribute := m.SpanAttribute()
+		onAttribute := strings.HasPrefix(m.Label(), "span.")
 		if expression && (onAttribute || slices.Contains(idLabels, m.Label()) && !m.ListsIDs()) {
 			n++
 		}

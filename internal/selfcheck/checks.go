@@ -18,8 +18,7 @@ const always, never = true, false
 
 // head are the findings for the head of a page: nothing is measured, or not as usual.
 var head = []string{
-	"disabled-by-environment", "second-profiler", "cpu-profile-of-others", "cpu-profile-waits",
-	"exporter-failing", "labels-by-public-api",
+	"disabled-by-environment", "second-profiler", "cpu-profile-waits", "exporter-failing", "labels-by-public-api",
 }
 
 // Run makes all checks. It returns the findings, wrong ones first, and the number of checks.
@@ -51,19 +50,21 @@ func Run(f *Facts) (findings []Finding, number int) {
 		severity = Wrong
 	}
 
+	waitSeverity := Note
+	if p.CPUForeign > 0 {
+		waitSeverity = Wrong
+	}
+
 	check("disabled-by-environment", Note, never, !on, f.Off, "Change the variable and start the program again.")
 	check("second-profiler", Wrong, always, p.Profilers > 1,
 		fmt.Sprintf("%d profilers of this process measure the CPU. Go has one CPU profiler, so the others get no samples.", p.Profilers),
 		"Call inprocess.Start or profiler.New once. Add destinations by inprocess.WithExporter or exporter.NewMulti.")
-	check("cpu-profile-of-others", Wrong, never, waits && p.CPUForeign > 0,
-		fmt.Sprintf("No CPU window is open: %s. That has happened %s.", p.CPU, count(p.CPUForeign, "time")),
+	check("cpu-profile-waits", waitSeverity, never, waits,
+		fmt.Sprintf("0 CPU windows are open: %s. Other CPU profiles were in the way %s.", p.CPU, count(p.CPUForeign, "time")),
 		"Look for pprof.StartCPUProfile and pprof.StopCPUProfile in the program and its libraries. Share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
 	check("cpu-profile-stopped-by-others", Note, never, !waits && p.Profilers < 2 && p.CPUForeign > 0,
 		fmt.Sprintf("Something else in this process had the CPU profiler or stopped the profile, %s so far.", count(p.CPUForeign, "time")),
 		"Look for pprof.StopCPUProfile in the program and its libraries: it stops the profile of any owner.")
-	check("cpu-profile-waits", Note, never, waits && p.CPUForeign == 0,
-		fmt.Sprintf("0 CPU windows are open: %s.", p.CPU),
-		"Wait, and look again.")
 	check("exporter-failing", Wrong, never, lane != "",
 		fmt.Sprintf("Profiles do not reach %s", lane),
 		"The page log lists lost and waiting profiles.")
@@ -102,9 +103,6 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("labels-replaced", Note, never, f.many(f.Wiped),
 		fmt.Sprintf("%s (of about %d) ended without their labels: something in the span replaced its labels.", count(f.Wiped, "span"), max(f.Sampled, f.Wiped)),
 		"Pass it the span's context: pprof.Do with context.Background() removes the labels until the span ends.")
-	check("spans-end-elsewhere", Note, never, f.many(f.EndedElsewhere),
-		fmt.Sprintf("%s (of about %d) ended on another goroutine than they started on. That one may keep the labels for later work.", count(f.EndedElsewhere, "span"), max(f.Sampled, f.EndedElsewhere)),
-		"End each span on the goroutine that started it.")
 	check("spans-without-room", Wrong, f.NoRoom >= enoughSpans, f.NoRoom > 0,
 		count(f.NoRoom, "span")+" got no labels: some 60,000 were open, the limit of spanprof.NewSpanProcessor.",
 		"End every span, or wrap the provider by spanprof.NewTracerProvider, which has no such limit.")

@@ -46,8 +46,8 @@ type Facts struct {
 	// Sampled and Unsampled are about how many spans were started.
 	Sampled, Unsampled uint64
 	// These are counters of package spanlabels.
-	EndedElsewhere, Wiped, NoRoom uint64
-	NamesFull                     int64
+	Wiped, NoRoom uint64
+	NamesFull     int64
 }
 
 // Long is how long a span may run until it looks forgotten.
@@ -74,19 +74,11 @@ func Collect(p *profiler.Profiler, s *store.Store, provided bool) *Facts {
 	}
 	global := reflect.TypeOf(otel.GetTracerProvider())
 	f.NotSet = provided && global.Kind() == reflect.Pointer && global.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
-	for _, p := range spanlabels.Providers() {
-		if p.Disabled {
-			continue
-		}
-		sampled, unsampled := p.Spans()
-		f.Sampled += sampled
-		f.Unsampled += unsampled
-		f.NoProfileID = f.NoProfileID || p.NoProfileID
-		f.PublicAPI = goruntime.Unknown() != nil
-	}
 	counts := &spanlabels.Counts
-	f.NamesFull = counts.NamesFull.Load()
-	f.EndedElsewhere, f.Wiped, f.NoRoom = counts.EndedElsewhere.Load(), counts.Wiped.Load(), counts.NoRoom.Load()
+	f.Sampled, f.Unsampled = counts.Sampled.Load(), counts.Unsampled.Load()
+	f.NoProfileID, f.NamesFull = counts.NoProfileID.Load(), counts.NamesFull.Load()
+	f.PublicAPI = f.Sampled+f.Unsampled > 0 && goruntime.Unknown() != nil
+	f.Wiped, f.NoRoom = counts.Wiped.Load(), counts.NoRoom.Load()
 	return f
 }
 

@@ -44,16 +44,16 @@ func Page(f *Facts) (check viewer.SelfCheck, headline string) {
 	return check, headline
 }
 
-// Log remembers logged findings. The zero value is ready to use, concurrently too.
-type Log struct{ logged sync.Map }
+// logged has the ids of findings that News has returned.
+var logged sync.Map
 
-// News returns an error for each finding that must be logged now. Each is logged once.
-func (l *Log) News(found []Finding) (news []error) {
+// News returns an error for each finding that must be logged now. Each is logged once in a
+// process.
+func News(f *Facts) (news []error) {
+	found, _ := Run(f)
 	for _, f := range found {
-		if !f.Log {
-			continue
-		}
-		if _, logged := l.logged.LoadOrStore(f.ID, true); !logged {
+		if _, before := logged.Load(f.ID); f.Log && !before {
+			logged.Store(f.ID, true)
 			news = append(news, fmt.Errorf("self-check %s: %s %s", f.ID, f.Seen, f.Do))
 		}
 	}

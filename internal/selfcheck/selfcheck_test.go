@@ -36,7 +36,7 @@ func healthy() *selfcheck.Facts {
 			Windows: 90, WindowsReceived: 400, WindowsEvicted: 310, MaxBytes: 64 << 20,
 		},
 		Tracers:     []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
-		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, EndedElsewhere: 90, Wiped: 90,
+		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, Wiped: 90,
 	}
 }
 
@@ -47,7 +47,7 @@ func run(f *selfcheck.Facts) []selfcheck.Finding {
 
 func TestHealthy(t *testing.T) {
 	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
-		if found, n := selfcheck.Run(f); len(found) > 0 || n != 24 {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 22 {
 			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
 	}
@@ -90,8 +90,6 @@ func TestFindings(t *testing.T) {
 		"names":                         {func(f *selfcheck.Facts) { f.NamesFull = 256 }, "span-names-too-many"},
 		"labels replaced":               {func(f *selfcheck.Facts) { f.Wiped = 2000 }, "labels-replaced"},
 		"few labels replaced":           {func(f *selfcheck.Facts) { f.Wiped = 1999 }, ""},
-		"ends elsewhere":                {func(f *selfcheck.Facts) { f.EndedElsewhere = 2000 }, "spans-end-elsewhere"},
-		"few ends elsewhere":            {func(f *selfcheck.Facts) { f.EndedElsewhere, f.Sampled = 99, 1000 }, "spans-not-sampled"},
 		"no room for one":               {func(f *selfcheck.Facts) { f.NoRoom = 1 }, "!spans-without-room"},
 		"spans that run":                {func(f *selfcheck.Facts) { f.RunningLong = 100 }, "spans-not-ended"},
 		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
@@ -99,7 +97,7 @@ func TestFindings(t *testing.T) {
 		"two profilers": {func(f *selfcheck.Facts) {
 			f.Profiler.Profilers, f.Profiler.CPUStart, f.Profiler.CPUForeign = 2, time.Time{}, 1
 		}, "!!second-profiler"},
-		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-of-others"},
+		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-waits"},
 		"a foreign profile before":  {func(f *selfcheck.Facts) { f.Profiler.CPUForeign = 1 }, "cpu-profile-stopped-by-others"},
 		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
@@ -219,16 +217,15 @@ func TestHostileNames(t *testing.T) {
 func TestLog(t *testing.T) {
 	f := healthy()
 	f.MutexFraction, f.Profiler.CPUForeign, f.PublicAPI, f.NoRoom = 0, 1, true, 1
-	var log selfcheck.Log
-	news := log.News(run(f))
+	news := selfcheck.News(f)
 	if len(news) != 1 || !strings.HasPrefix(news[0].Error(), "self-check mutex-without-fraction: Mutex profiles are asked for and empty") {
 		t.Errorf("news %q", news)
 	}
-	if again := log.News(run(f)); len(again) > 0 {
+	if again := selfcheck.News(f); len(again) > 0 {
 		t.Errorf("again: %q", again)
 	}
 	f.NoRoom = 100
-	if more := log.News(run(f)); len(more) != 1 || !strings.Contains(more[0].Error(), "spans-without-room") {
+	if more := selfcheck.News(f); len(more) != 1 || !strings.Contains(more[0].Error(), "spans-without-room") {
 		t.Errorf("what became certain later: %q", more)
 	}
 }
@@ -245,10 +242,9 @@ func TestCounts(t *testing.T) {
 	}
 	counts := &spanlabels.Counts
 	counts.NamesFull.Store(256)
-	counts.EndedElsewhere.Store(1)
 	counts.Wiped.Store(2)
 	counts.NoRoom.Store(3)
-	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.EndedElsewhere != 1 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
+	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
 		t.Errorf("got %+v", f)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {

@@ -20,9 +20,6 @@ type (
 // never ended. Spans that nest deeper do not restore the outer ones.
 const maxDepth = 256
 
-// cutOff in Block.ended marks an open block that was under one at maxDepth.
-const cutOff = -1
-
 const spanDigits = 16 // of a span id
 
 // Values are the label values of a span.
@@ -55,7 +52,7 @@ type Block struct {
 
 	latest atomic.Pointer[labelSet] // of the last Rename, nil before
 	prev   atomic.Pointer[labelSet] // the labels on the goroutine before
-	ended  atomic.Int64             // now() of End; 0 or cutOff while open
+	ended  atomic.Int64             // now() of End; 0 while open
 
 	start     int64   // Values.Start
 	root      [8]byte // the local root's span id; zero in a Do
@@ -156,9 +153,6 @@ func (b *Block) bound(prev *labelSet) *labelSet {
 		b.depth = uint8(n)
 		return prev
 	}
-	for at := blockOf(prev); at != nil; at = at.under() {
-		at.ended.CompareAndSwap(0, cutOff)
-	}
 	b.nested = false
 	return last
 }
@@ -181,11 +175,7 @@ func (b *Block) current() *labelSet {
 	return &b.set
 }
 
-func (b *Block) endAt(nanotime int64) {
-	if !b.ended.CompareAndSwap(0, nanotime) {
-		b.ended.CompareAndSwap(cutOff, nanotime)
-	}
-}
+func (b *Block) endAt(nanotime int64) { b.ended.CompareAndSwap(0, nanotime) }
 
 // Rename replaces the span's name; an empty one removes the label. Goroutines other than the
 // calling one keep the old name until their next Start or End.
@@ -221,19 +211,16 @@ func (b *Block) End() {
 	}
 	prev := b.prev.Load()
 	back := live(prev)
-	here, cut := b.goroutine == goruntime.Goroutine(), b.ended.Load() == cutOff
+	here := b.goroutine == goruntime.Goroutine()
 	if carried == b.current() {
 		put(carried, back)
 		b.endAt(now()) // samples with the labels belong to the span
-	} else if !b.endCovered(carried, back, here) && here && !cut {
+	} else if !b.endCovered(carried, back, here) && here {
 		Counts.Wiped.Add(1)
 	}
 	if back != prev {
 		// Spans that follow each other must not pin a chain of ended ones.
 		b.prev.Store(back)
-	}
-	if !here {
-		Counts.EndedElsewhere.Add(1)
 	}
 }
 

@@ -100,24 +100,6 @@ func TestNested(t *testing.T) {
 	})
 }
 
-// Spans that nest deeper do not get the labels of the outer ones back, and nothing
-// has wiped those.
-func TestNestedDeeper(t *testing.T) {
-	onGoroutine(func() {
-		wiped := Counts.Wiped.Load()
-		blocks := make([]*Block, maxDepth+100)
-		for i := range blocks {
-			blocks[i] = Start(context.Background(), nil, number(i))
-		}
-		for _, b := range slices.Backward(blocks) {
-			b.End()
-		}
-		if n := Counts.Wiped.Load() - wiped; n != 0 {
-			t.Errorf("%d spans count as wiped", n)
-		}
-	})
-}
-
 // Spans that follow each other do not hold those that ended.
 func TestEndShortens(t *testing.T) {
 	onGoroutine(func() {

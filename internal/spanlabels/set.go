@@ -174,7 +174,7 @@ func At(set *labelSet, nanotime int64) (held *labelSet, endedSpanID string) {
 // holding returns the first set under set that had not ended, and its block.
 func holding(set *labelSet, nanotime int64) (*labelSet, *Block) {
 	for b := blockOf(set); b != nil; b = blockOf(set) {
-		if ended := b.ended.Load(); ended <= 0 || nanotime <= ended {
+		if ended := b.ended.Load(); ended == 0 || nanotime <= ended {
 			return set, b
 		}
 		set = b.prev.Load()

@@ -5,10 +5,6 @@
 package reporttest
 
 import (
-	"runtime/pprof"
-	"strings"
-	"time"
-
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/report"
@@ -24,25 +20,4 @@ func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
 		restore()
 		otel.SetErrorHandler(before)
 	})
-}
-
-// patience is how long a report may lack a CPU on a busy machine.
-const patience = time.Minute
-
-// Settle returns when the error handler has all reports of this process. Shutdown waits
-// only half a second for that: on a busy machine its goroutine may get no CPU for so
-// long. If the handler hangs, Settle returns after a minute.
-func Settle() {
-	for d, waited := time.Millisecond, time.Duration(0); reporting() && waited < patience; d *= 2 {
-		<-time.After(d)
-		waited += d
-	}
-}
-
-// reporting reports whether a goroutine gives a report to the handler. Before its first
-// run only its creator identifies it. The form of debug=1 lacks the creator.
-func reporting() bool {
-	var stacks strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2) // a Builder never fails
-	return strings.Contains(stacks.String(), "report.(*Reporter)")
 }

@@ -127,37 +127,25 @@ func (w *writer) value(n uint8, v attribute.Value) {
 		w.entry(n, v.AsString())
 	case attribute.INT64:
 		w.put(n, string(strconv.AppendInt(number[:0], v.AsInt64(), 10)), false)
-	case attribute.Type(0): // No value, which has another name in each SDK.
-	default:
-		v := start(v)
+	case attribute.Type(0): // no value
+	case attribute.BOOL, attribute.FLOAT64:
 		w.entry(n, v.Emit()) //nolint:staticcheck // String is not in the oldest SDK that we support.
-	}
-}
-
-// start returns a value without the elements of a list that are not kept: to write out
-// megabytes takes a second. What it returns is longer than MaxValue if anything is missing.
-func start(v attribute.Value) attribute.Value {
-	switch v.Type() {
-	case attribute.BOOLSLICE:
-		return attribute.BoolSliceValue(head(v.AsBoolSlice()))
-	case attribute.INT64SLICE:
-		return attribute.Int64SliceValue(head(v.AsInt64Slice()))
-	case attribute.FLOAT64SLICE:
-		return attribute.Float64SliceValue(head(v.AsFloat64Slice()))
 	case attribute.STRINGSLICE:
-		list, room := v.AsStringSlice(), MaxValue
-		for i := range list {
-			if room -= len(list[i]) + 2; room < 0 { // With its quotes.
-				list = slices.Clone(list[:i+1])
-				list[i] = list[i][:min(len(list[i]), MaxValue)]
-				return attribute.StringSliceValue(list)
+		var list []byte // no longer than needed: to write out megabytes takes a second
+		for i, text := range v.AsStringSlice() {
+			if len(list) > maxScan {
+				break
 			}
+			if i > 0 {
+				list = append(list, ", "...)
+			}
+			list = append(list, text[:min(len(text), maxScan+1)]...)
 		}
+		w.entry(n, string(list))
+	default: // lists of numbers
+		w.full = true
 	}
-	return v
 }
-
-func head[V any](list []V) []V { return list[:min(len(list), MaxValue)] }
 
 // entry appends a value without its secrets. A number goes to put, as it would escape here.
 func (w *writer) entry(n uint8, value string) {

@@ -86,10 +86,8 @@ type Stats struct {
 	Bytes         int64
 	Generation    uint64
 	Disk          DiskCounts
-	// Restoring is set until all of earlier processes is read. Unreadable is the number of
-	// files and directories that could not be read. LeftOut and SpansLeftOut are the numbers
-	// of profiles and of spans without room.
-	Restoring                         bool
+	// Unreadable is the number of files and directories that could not be read. LeftOut and
+	// SpansLeftOut are the numbers of profiles and of spans without room.
 	Unreadable, LeftOut, SpansLeftOut int64
 }
 
@@ -108,11 +106,6 @@ func (r *Room) stats() Stats {
 	}
 	if l := r.loader; l != nil {
 		s.Unreadable, s.LeftOut, s.SpansLeftOut = l.unreadable.Load(), l.leftOut.Load(), l.spansLeftOut.Load()
-		select {
-		case <-l.done:
-		default:
-			s.Restoring = true
-		}
 	}
 	return s
 }
