@@ -57,7 +57,7 @@ type Profile struct {
 	Waiting bool `json:"waiting,omitempty"`
 	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
-	// SpanName is the name if the query is for the spans of one name and has no other conditions.
+	// SpanName is the label if the query is for the spans with it and has no other conditions.
 	// SpanService is the service of the query, "" for all.
 	SpanName    string `json:"spanName,omitempty"`
 	SpanService string `json:"spanService,omitempty"`
@@ -139,8 +139,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		summary:    r.summary(sel, fns),
 	}
 	id, single := q.SpanID()
-	if a.Total > 0 && r.records() {
-		a.SpanName, a.SpanService = r.spanName(q)
+	if label, ok := q.Value(labelkey.SpanName); ok && a.Total > 0 && r.records() && len(q.Without(labelkey.SpanName, "service_name").Matchers) == 0 {
+		service, _ := q.Value("service_name")
+		a.SpanName, a.SpanService = label, cmp.Or(q.service, service)
 	}
 	if single {
 		var known bool
@@ -156,7 +157,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		}
 		a.ErrorNs = wallError(sel.Total, sel, of, a.ProfileIDs)
 	}
-	a.Title = q.title(a.Span, a.ProfileIDs)
+	a.Title = q.title(a.Span)
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
 	}
@@ -171,29 +172,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
 	}
 	return a
-}
-
-// spanName returns the name that a query is for, "" for other queries and for several names with
-// one label.
-func (r *Reader) spanName(q Query) (name, service string) {
-	label, ok := q.Value(labelkey.SpanName)
-	if !ok || len(q.Without(labelkey.SpanName, "service_name").Matchers) > 0 {
-		return "", ""
-	}
-	service = q.service
-	if service == "" {
-		service, _ = q.Value("service_name")
-	}
-	for _, t := range r.nameTotals() {
-		if t.Spans == 0 || cmp.Or(t.Label, t.Name) != label || service != "" && t.Service != service || t.Name == name {
-			continue
-		}
-		if name != "" {
-			return "", ""
-		}
-		name = t.Name
-	}
-	return name, service
 }
 
 // note returns remarks on a query and its span, in sentences without a full stop.

@@ -24,8 +24,6 @@ type Span struct {
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
-	// AfterEnd is CPU time that the span caused after its end, in no other number.
-	AfterEnd *AfterEnd `json:"afterEnd,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -42,7 +40,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 	default:
 		q.Type = r.cpuType()
 	}
-	return Span{Span: s, Coverage: s.Coverage.String(), AfterEnd: newAfterEnd(s), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
+	return Span{Span: s, Coverage: s.Coverage.String(), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
 }
 
 // nameKinds sets Kind in a list where spans of a name have different kinds.
@@ -99,25 +97,9 @@ func (s Span) wall() string {
 	return duration(s.Duration)
 }
 
-// AfterEnd is the CPU time of goroutines that a span had started, after its end.
-type AfterEnd struct {
-	CPUNs      int64 `json:"cpuNs"`
-	CPUSamples int64 `json:"cpuSamples"`
-	// Query selects it.
-	Query string `json:"query"`
-}
-
-func newAfterEnd(s store.Span) *AfterEnd {
-	if s.CPUAfterEndSamples == 0 {
-		return nil
-	}
-	q := flameql.ForService(s.Service)
-	q.Type = flameql.CPU
-	return &AfterEnd{
-		CPUNs:      s.CPUAfterEnd.Nanoseconds(),
-		CPUSamples: s.CPUAfterEndSamples,
-		Query:      q.WithEqual(labelkey.EndedSpanID, s.ProfileID).String(),
-	}
+// afterEndQuery selects what a span caused after its end.
+func (s *Span) afterEndQuery() string {
+	return flameql.ForService(s.Service).OfType(flameql.CPU).WithEqual(labelkey.EndedSpanID, s.ProfileID).String()
 }
 
 // afterEnd returns the title of what a span caused after its end, and a note about it.
