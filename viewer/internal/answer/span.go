@@ -5,6 +5,8 @@ package answer
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -109,4 +111,36 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 		name = r.newSpan(s).title()
 	}
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
+}
+
+// attributeText returns an attribute in one line.
+func attributeText(a store.Attribute) string {
+	text := termtext.OneLine(a.Key) + "="
+	if value := termtext.OneLine(a.Value); strings.ContainsRune(value, ' ') {
+		text += strconv.Quote(value)
+	} else {
+		text += value
+	}
+	if a.Child != "" {
+		text += " (" + termtext.OneLine(a.Child) + ")"
+	}
+	return text
+}
+
+// telling returns the error of the span and the attributes that are not in its name, in one
+// line.
+func (s Span) telling() string {
+	var parts []string
+	if s.Status != "" {
+		parts = append(parts, "error: "+termtext.OneLine(s.Status))
+	}
+	for _, a := range s.Attributes {
+		if !strings.Contains(s.Name, a.Value) {
+			parts = append(parts, attributeText(a))
+		}
+	}
+	if s.AttributesOmitted {
+		parts = append(parts, "...")
+	}
+	return strings.Join(parts, "  ")
 }
