@@ -84,8 +84,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	trace := r.trace(a.span)
 	a.Trace = r.listTrace(trace)
 	if a.Span != nil {
-		timed := r.withExactTimes(*a.Span)
-		a.Span = &timed
+		a.Span.ExactTimes = r.exactJSON(a.span.ProfileID)
 	}
 	a.Answer = r.answerOf(a, trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
@@ -201,25 +200,15 @@ func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is
-// shorter, because the root of all stacks counts and is not shown.
-const (
-	cpuFrames   = 64
-	otherFrames = 128
-)
-
-// cutNote is the note on stacks that the Go runtime cut, "" without any. It does not cut the
-// stacks of an eBPF agent.
+// cutNote is the note on stacks that the Go runtime cut, "" without any. A stack with its root is
+// shorter. The runtime does not cut the stacks of an eBPF agent.
 func (a *Profile) cutNote() string {
-	if a.summary.Types() != nil {
-		return ""
-	}
-	frames, deep := cpuFrames, cpuFrames
+	frames, deep := 64, 64
 	if a.query.Type.Kind != exporter.KindCPU {
-		frames, deep = otherFrames, otherFrames-1 // an inlined leaf is not shown
+		frames, deep = 128, 127 // an inlined leaf is not shown
 	}
 	cut := a.summary.Deep(deep)
-	if cut == 0 {
+	if cut == 0 || a.summary.Types() != nil {
 		return ""
 	}
 	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(cut, a.Total), frames)

@@ -115,12 +115,7 @@ func (r *Reader) Log() (*Log, error) {
 func (l *Log) Text() string {
 	var b strings.Builder
 	if s := l.Status; s != nil {
-		switch {
-		case s.Message != "":
-			termtext.Prose(&b, "status", 9, s.Message)
-		case !s.WindowEnd.IsZero():
-			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
-		}
+		termtext.Prose(&b, "status", 9, s.Message)
 		s.SelfCheck.write(&b, true)
 		for _, c := range s.Counters {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
