@@ -80,8 +80,8 @@ type Span struct {
 
 	CPU                time.Duration `json:"cpuNs"` // of the samples held with this id
 	CPUSamples         int64         `json:"cpuSamples"`
-	CPUInclusive       time.Duration `json:"cpuInclusiveNs"` // with the spans below it in this process
-	CPUAfterEnd        time.Duration `json:"-"`              // after its end, in no other number
+	CPUInclusive       time.Duration `json:"cpuInclusiveNs"`          // with the spans below it in this process
+	CPUAfterEnd        time.Duration `json:"cpuAfterEndNs,omitempty"` // after its end, in no other number
 	CPUAfterEndSamples int64         `json:"-"`
 	Below              int           `json:"below,omitempty"` // number of spans below it, in a list of Requests
 	WallSamples        int64         `json:"wallSamples"`

@@ -57,31 +57,31 @@ func TestAfterEnd(t *testing.T) {
 	h := viewer.Handler(s)
 	var a answer.Profile
 	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
-	if a.Span.AfterEnd != nil {
-		t.Errorf("after the end of the root: %+v", a.Span.AfterEnd)
+	if a.Span.CPUAfterEnd != 0 {
+		t.Errorf("after the end of the root: %v", a.Span.CPUAfterEnd)
 	}
 
 	a = answer.Profile{}
 	getJSON(t, h, target("/", "query", byID(child), "format", "json"), http.StatusOK, &a)
-	want := answer.AfterEnd{CPUNs: 300e6, CPUSamples: 30, Query: `shop.cpu{ended_span_id="` + child + `"}`}
-	if a.Span.AfterEnd == nil || *a.Span.AfterEnd != want || a.Total != 1e7 || a.Span.CPU != 1e7 {
-		t.Fatalf("total %d, span %+v, after its end %+v", a.Total, a.Span, a.Span.AfterEnd)
+	query := `shop.cpu{ended_span_id="` + child + `"}`
+	if a.Span.CPUAfterEnd != 300e6 || a.Total != 1e7 || a.Span.CPU != 1e7 {
+		t.Fatalf("total %d, span %+v", a.Total, a.Span)
 	}
 	text := get(t, h, target("/", "query", byID(child), "format", "text")).Body.String()
-	if want := "         db.query.text=SELECT\nafter    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + want.Query; !strings.Contains(text, want) {
+	if want := "         db.query.text=SELECT\nafter    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + query; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	var list answer.SpanList
 	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
 	for _, span := range list.Spans {
-		if (span.AfterEnd != nil) != (span.ProfileID == child) {
+		if (span.CPUAfterEnd > 0) != (span.ProfileID == child) {
 			t.Errorf("in the list: %+v", span)
 		}
 	}
 
 	// What it caused after its end has a page of its own.
 	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", want.Query, "format", "json"), http.StatusOK, &a)
+	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 	if a.Total != 300e6 || a.Samples != 30 || a.Title != "After the end of query" || a.Baseline != nil || !strings.Contains(a.Note, "in no other number of the span") {
 		t.Errorf("%d in %d samples, title %q, baseline %+v, note %q", a.Total, a.Samples, a.Title, a.Baseline, a.Note)
 	}

@@ -61,7 +61,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 		return nil, BadRequestf("name is missing: give the name of some spans")
 	}
 	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
-	held := r.spans(q)
+	held := r.named(q)
 	text, others := r.listedWork(q)
 	ql, err := flameql.Parse(text)
 	if err != nil {

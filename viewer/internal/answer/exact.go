@@ -7,9 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -46,7 +44,6 @@ type exactTimes struct {
 		Goroutine int64        `json:"goroutine"`
 		Child     string       `json:"child"`
 		Stack     []exactFrame `json:"stack"`
-		Ended     []exactFrame `json:"ended"`
 		Blockers  []struct {
 			Span   string `json:"span"`
 			SpanID string `json:"spanId"`
@@ -66,14 +63,6 @@ type exactFrame struct {
 	Func string `json:"func"`
 	File string `json:"file"`
 	Line int    `json:"line"`
-}
-
-// withExactTimes returns a span with its exact times.
-func (r *Reader) withExactTimes(s Span) Span {
-	if s.HasExactTimes {
-		s.ExactTimes = r.exactJSON(s.ProfileID)
-	}
-	return s
 }
 
 // exactJSON returns the exact times of a span, nil if there are none.
@@ -145,30 +134,9 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 	return "about " + termtext.Value(bytes, termtext.Bytes) + " allocated"
 }
 
-// exactPlace names the innermost function of a stack that people know: not of the runtime,
-// or of package sync.
-func exactPlace(stack []exactFrame) string {
-	for _, f := range stack {
-		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/") && f.Func != "time.Sleep" {
-			return fmt.Sprintf("%s (%s:%d)", f.Func, path.Base(f.File), f.Line)
-		}
-	}
-	return "an unknown place"
-}
-
 func nanoseconds(n int64) string { return termtext.Value(n, termtext.Nanoseconds) }
 
 func duration(d time.Duration) string { return nanoseconds(d.Nanoseconds()) }
-
-// Keys of labels that only exact waits have. Labels of their span are in package labelkey.
-const (
-	waitState       = "state"
-	waitChild       = "child_span_name"
-	waitEndedAt     = "ended_at"
-	waitEndedBySpan = "ended_by_span_name"
-	waitEndedByID   = "ended_by_span_id"
-	waitGoroutine   = "goroutine"
-)
 
 // unknownStack is the only frame of a wait without a stack. Tools would leave a sample without
 // frames out of their sums.
@@ -181,7 +149,10 @@ func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	if root, _, ok := r.localRoot(q); ok {
 		q = root
 	}
-	w := newWaitProfile()
+	w := waitProfile{profile: &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
+		DefaultSampleType: "wait",
+	}, locations: map[exactFrame]*profile.Location{}}
 	spans := r.exactSpans(q)
 	for i := range spans {
 		if x := r.exactTimesOf(&spans[i]); x != nil {
@@ -244,16 +215,6 @@ type waitProfile struct {
 	locations  map[exactFrame]*profile.Location
 }
 
-func newWaitProfile() *waitProfile {
-	return &waitProfile{
-		profile: &profile.Profile{
-			SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
-			DefaultSampleType: "wait",
-		},
-		locations: map[exactFrame]*profile.Location{},
-	}
-}
-
 // add adds the waits of a span.
 func (p *waitProfile) add(s *store.Span, x *exactTimes) {
 	start := x.Start.UnixNano()
@@ -274,18 +235,15 @@ func (p *waitProfile) add(s *store.Span, x *exactTimes) {
 		set(labelkey.SpanID, s.ProfileID)
 		set(labelkey.TraceID, s.TraceID)
 		set(labelkey.SpanName, s.Name)
-		set(waitState, w.State)
-		set(waitChild, w.Child)
-		if len(w.Ended) > 0 {
-			set(waitEndedAt, exactPlace(w.Ended))
-		}
+		set("state", w.State)
+		set("child_span_name", w.Child)
 		if len(w.Blockers) > 0 {
-			set(waitEndedBySpan, w.Blockers[0].Span)
-			set(waitEndedByID, w.Blockers[0].SpanID)
+			set("ended_by_span_name", w.Blockers[0].Span)
+			set("ended_by_span_id", w.Blockers[0].SpanID)
 		}
 		p.profile.Sample = append(p.profile.Sample, &profile.Sample{
 			Location: p.stack(w.Stack), Value: []int64{int64(w.Count), w.DurationNs},
-			Label: labels, NumLabel: map[string][]int64{waitGoroutine: {w.Goroutine}},
+			Label: labels, NumLabel: map[string][]int64{"goroutine": {w.Goroutine}},
 		})
 	}
 }

@@ -109,9 +109,9 @@ func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 	t.Names = r.names(totals, spreads)
 	if r.records() {
 		t.labelled(r, q.Service)
-		note = t.unmeasured()
+		note = ""
 		if !q.From.IsZero() || !q.Until.IsZero() {
-			note = joinNotes("these are the sums of all the time held", note)
+			note = "these are the sums of all the time held"
 		}
 	}
 	t.arrange(sort, q.Limit)
@@ -164,19 +164,6 @@ func (t *NameTable) labelled(r *Reader, service string) {
 			row.Allocated = &bytes
 		}
 	}
-}
-
-// unmeasured returns a note with the number of spans without a record.
-func (t *NameTable) unmeasured() string {
-	spans, missing := 0, 0
-	for _, row := range t.Names {
-		spans += row.Spans
-		missing += max(0, row.Spans-row.Measured)
-	}
-	if missing == 0 {
-		return ""
-	}
-	return fmt.Sprintf("p50, p95, max and the CPU time below spans are of %d of the %s: the records of the others were evicted", spans-missing, termtext.Plural(spans, "span"))
 }
 
 // Sorts are the orders of a table. The first is the default.

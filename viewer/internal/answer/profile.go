@@ -57,7 +57,7 @@ type Profile struct {
 	Waiting bool `json:"waiting,omitempty"`
 	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
-	// SpanName is the name if the query is for the spans of one name and has no other conditions.
+	// SpanName is the label if the query is for the spans with it and has no other conditions.
 	// SpanService is the service of the query, "" for all.
 	SpanName    string `json:"spanName,omitempty"`
 	SpanService string `json:"spanService,omitempty"`
@@ -84,8 +84,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	trace := r.trace(a.span)
 	a.Trace = r.listTrace(trace)
 	if a.Span != nil {
-		timed := r.withExactTimes(*a.Span)
-		a.Span = &timed
+		a.Span.ExactTimes = r.exactJSON(a.span.ProfileID)
 	}
 	a.Answer = r.answerOf(a, trace)
 	a.WithChildren = newChildren(a.query, a.span, trace)
@@ -139,8 +138,9 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		summary:    r.summary(sel, fns),
 	}
 	id, single := q.SpanID()
-	if a.Total > 0 && r.records() {
-		a.SpanName, a.SpanService = r.spanName(q)
+	if label, ok := q.Value(labelkey.SpanName); ok && a.Total > 0 && r.records() && len(q.Without(labelkey.SpanName, "service_name").Matchers) == 0 {
+		service, _ := q.Value("service_name")
+		a.SpanName, a.SpanService = label, cmp.Or(q.service, service)
 	}
 	if single {
 		var known bool
@@ -156,7 +156,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		}
 		a.ErrorNs = wallError(sel.Total, sel, of, a.ProfileIDs)
 	}
-	a.Title = q.title(a.Span, a.ProfileIDs)
+	a.Title = q.title(a.Span)
 	if r.status != nil && r.status.Host && len(q.Matchers) == 0 && q.service == "" {
 		a.Title = "Whole machine: " + q.Type.Words
 	}
@@ -171,29 +171,6 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Waiting = single && (a.Span == nil || !a.Span.Complete) && r.running()
 	}
 	return a
-}
-
-// spanName returns the name that a query is for, "" for other queries and for several names with
-// one label.
-func (r *Reader) spanName(q Query) (name, service string) {
-	label, ok := q.Value(labelkey.SpanName)
-	if !ok || len(q.Without(labelkey.SpanName, "service_name").Matchers) > 0 {
-		return "", ""
-	}
-	service = q.service
-	if service == "" {
-		service, _ = q.Value("service_name")
-	}
-	for _, t := range r.nameTotals() {
-		if t.Spans == 0 || cmp.Or(t.Label, t.Name) != label || service != "" && t.Service != service || t.Name == name {
-			continue
-		}
-		if name != "" {
-			return "", ""
-		}
-		name = t.Name
-	}
-	return name, service
 }
 
 // note returns remarks on a query and its span, in sentences without a full stop.
@@ -223,25 +200,15 @@ func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// The Go runtime notes so many frames of a stack, nearest to the leaf. A stack with its root is
-// shorter, because the root of all stacks counts and is not shown.
-const (
-	cpuFrames   = 64
-	otherFrames = 128
-)
-
-// cutNote is the note on stacks that the Go runtime cut, "" without any. It does not cut the
-// stacks of an eBPF agent.
+// cutNote is the note on stacks that the Go runtime cut, "" without any. A stack with its root is
+// shorter. The runtime does not cut the stacks of an eBPF agent.
 func (a *Profile) cutNote() string {
-	if a.summary.Types() != nil {
-		return ""
-	}
-	frames, deep := cpuFrames, cpuFrames
+	frames, deep := 64, 64
 	if a.query.Type.Kind != exporter.KindCPU {
-		frames, deep = otherFrames, otherFrames-1 // an inlined leaf is not shown
+		frames, deep = 128, 127 // an inlined leaf is not shown
 	}
 	cut := a.summary.Deep(deep)
-	if cut == 0 {
+	if cut == 0 || a.summary.Types() != nil {
 		return ""
 	}
 	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(cut, a.Total), frames)

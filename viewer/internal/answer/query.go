@@ -4,17 +4,16 @@
 package answer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
-	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -46,9 +45,8 @@ func (r *Reader) resolve(q Query) Query {
 	return q
 }
 
-// title returns in words what the query selects. span is the span of the query, nil if unknown;
-// ids is the number of profile_id values found.
-func (q Query) title(span *Span, ids int) string {
+// title returns in words what the query selects. span is the span of the query, nil if unknown.
+func (q Query) title(span *Span) string {
 	if span != nil {
 		return span.title()
 	}
@@ -58,22 +56,8 @@ func (q Query) title(span *Span, ids int) string {
 	if id, ok := q.SpanID(); ok {
 		return "Profile " + id
 	}
-	if id, ok := q.Value(labelkey.TraceID); ok {
-		return "Trace " + id
-	}
-	if version, ok := q.Value("service_version"); ok {
-		service, _ := q.Value("service_name")
-		return strings.TrimSpace(service + " version " + version)
-	}
-	if len(q.Matchers) == 0 && q.service != "" {
-		return q.service + ": " + q.Type.Words
-	}
 	if len(q.Matchers) == 0 {
-		return "Whole process: " + q.Type.Words
-	}
-	if m := q.Matchers[0]; len(q.Matchers) == 1 && m.Label() == labelkey.ProfileID && m.Op() == store.MatchRegexp && ids > 0 {
-		// The list of spans links to the profile of the spans in it.
-		return termtext.Plural(ids, "span") + " together"
+		return cmp.Or(q.service, "Whole process") + ": " + q.Type.Words
 	}
 	return q.String()
 }

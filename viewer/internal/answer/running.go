@@ -23,8 +23,6 @@ import (
 type Running struct {
 	Status *Status `json:"status,omitempty"`
 	Roots  []Root  `json:"roots"`
-	// RootsOmitted is the number of further roots.
-	RootsOmitted int `json:"rootsOmitted,omitempty"`
 	// Note is what the list lacks.
 	Note string `json:"note"`
 	// LeaksLack is what the program needs to find leaked goroutines, "" for nothing.
@@ -74,7 +72,8 @@ func (r *Reader) Running(list func(now time.Time) []Root, leaks bool) (*Running,
 		a.LeaksLack = leaksLack
 	}
 	if more := len(a.Roots) - maxRoots; more > 0 {
-		a.Roots, a.RootsOmitted = a.Roots[:maxRoots], more
+		a.Roots = a.Roots[:maxRoots]
+		a.Note += " " + termtext.Plural(more, "more local root") + " left out."
 	}
 	q := flameql.Query{Type: r.cpuType()}
 	for i := range a.Roots {
@@ -87,9 +86,8 @@ func (r *Reader) Running(list func(now time.Time) []Root, leaks bool) (*Running,
 	return answered(r, a)
 }
 
-// textStacks and textFrames bound a root in text, textRoots the lines of all.
+// textFrames bounds the frames of a root in text, textRoots the lines of all.
 const (
-	textStacks = 1
 	textFrames = 20
 	textRoots  = 36
 )
@@ -106,9 +104,6 @@ func (a *Running) Text() string {
 		}
 		return text
 	})
-	if a.RootsOmitted > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", termtext.Plural(a.RootsOmitted, "more local root"))
-	}
 	return b.String()
 }
 
@@ -126,25 +121,16 @@ func writeRoots(b *strings.Builder, roots []Root, about func(*Root) string) {
 
 func (r *Root) text(about string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s%s  %s\n", termtext.OneLine(r.title()), about, termtext.OneLine(r.Query))
-	for _, s := range r.Stacks[:min(textStacks, len(r.Stacks))] {
-		fmt.Fprintf(&b, "  %s\n", termtext.Plural(s.Goroutines, "goroutine"))
+	fmt.Fprintf(&b, "\n%s%s  %s\n", termtext.OneLine(cmp.Or(r.Name, r.ProfileID)), about, termtext.OneLine(r.Query))
+	for _, s := range r.Stacks[:min(1, len(r.Stacks))] {
 		for _, f := range s.Frames[:min(textFrames, len(s.Frames))] {
 			fmt.Fprintf(&b, "    %s\n", termtext.OneLine(f))
 		}
 	}
-	if more := len(r.Stacks) - textStacks; more > 0 {
-		fmt.Fprintf(&b, "  and %s\n", termtext.Plural(more, "more stack"))
+	if len(r.Stacks) > 1 {
+		fmt.Fprintf(&b, "  and %s\n", termtext.Plural(len(r.Stacks)-1, "more stack"))
 	}
 	return b.String()
-}
-
-// title returns the name, or the id without one.
-func (r *Root) title() string {
-	if r.Name == "" {
-		return r.ProfileID
-	}
-	return r.Name
 }
 
 // Leaks is the leaked goroutines of the process by the name of their span, the most first.

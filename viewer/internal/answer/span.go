@@ -5,6 +5,8 @@ package answer
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -24,8 +26,6 @@ type Span struct {
 	// Coverage is how much of the span's time the profiles held cover: whole, partial, none
 	// or evicted.
 	Coverage string `json:"coverage"`
-	// AfterEnd is CPU time that the span caused after its end, in no other number.
-	AfterEnd *AfterEnd `json:"afterEnd,omitempty"`
 	// Query selects the span's CPU profile or, if it has no samples there, its wall
 	// or its host profile.
 	Query string `json:"query"`
@@ -42,7 +42,7 @@ func (r *Reader) newSpan(s store.Span) Span {
 	default:
 		q.Type = r.cpuType()
 	}
-	return Span{Span: s, Coverage: s.Coverage.String(), AfterEnd: newAfterEnd(s), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
+	return Span{Span: s, Coverage: s.Coverage.String(), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
 }
 
 // nameKinds sets Kind in a list where spans of a name have different kinds.
@@ -99,25 +99,9 @@ func (s Span) wall() string {
 	return duration(s.Duration)
 }
 
-// AfterEnd is the CPU time of goroutines that a span had started, after its end.
-type AfterEnd struct {
-	CPUNs      int64 `json:"cpuNs"`
-	CPUSamples int64 `json:"cpuSamples"`
-	// Query selects it.
-	Query string `json:"query"`
-}
-
-func newAfterEnd(s store.Span) *AfterEnd {
-	if s.CPUAfterEndSamples == 0 {
-		return nil
-	}
-	q := flameql.ForService(s.Service)
-	q.Type = flameql.CPU
-	return &AfterEnd{
-		CPUNs:      s.CPUAfterEnd.Nanoseconds(),
-		CPUSamples: s.CPUAfterEndSamples,
-		Query:      q.WithEqual(labelkey.EndedSpanID, s.ProfileID).String(),
-	}
+// afterEndQuery selects what a span caused after its end.
+func (s *Span) afterEndQuery() string {
+	return flameql.ForService(s.Service).OfType(flameql.CPU).WithEqual(labelkey.EndedSpanID, s.ProfileID).String()
 }
 
 // afterEnd returns the title of what a span caused after its end, and a note about it.
@@ -127,4 +111,36 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 		name = r.newSpan(s).title()
 	}
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
+}
+
+// attributeText returns an attribute in one line.
+func attributeText(a store.Attribute) string {
+	text := termtext.OneLine(a.Key) + "="
+	if value := termtext.OneLine(a.Value); strings.ContainsRune(value, ' ') {
+		text += strconv.Quote(value)
+	} else {
+		text += value
+	}
+	if a.Child != "" {
+		text += " (" + termtext.OneLine(a.Child) + ")"
+	}
+	return text
+}
+
+// telling returns the error of the span and the attributes that are not in its name, in one
+// line.
+func (s Span) telling() string {
+	var parts []string
+	if s.Status != "" {
+		parts = append(parts, "error: "+termtext.OneLine(s.Status))
+	}
+	for _, a := range s.Attributes {
+		if !strings.Contains(s.Name, a.Value) {
+			parts = append(parts, attributeText(a))
+		}
+	}
+	if s.AttributesOmitted {
+		parts = append(parts, "...")
+	}
+	return strings.Join(parts, "  ")
 }

@@ -92,7 +92,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		}
 	}
 	list.Groups = r.names(named, nil)
-	spans := r.spans(q)
+	spans := r.named(q)
 	for _, s := range spans {
 		list.Spans = append(list.Spans, r.newSpan(s))
 	}
@@ -109,6 +109,18 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	}
 	list.Note = r.notes(list.Note)
 	return answered(r, list)
+}
+
+// named returns the spans that q selects. A name that no span has may be the label of several.
+func (r *Reader) named(q store.SpanQuery) []store.Span {
+	spans := r.spans(q)
+	if len(spans) > 0 || q.Name == "" {
+		return spans
+	}
+	label, limit := q.Name, q.Limit
+	q.Name, q.Limit = "", sampledSpans
+	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
+	return spans[:min(limit, len(spans))]
 }
 
 // maxGroups bounds the list of names: the page of names has all.
@@ -239,8 +251,8 @@ func (s *Span) marks() string {
 	case s.CPUSamples == 0 && s.Coverage != store.CoverageWhole.String():
 		mark += " [not profiled]"
 	}
-	if s.AfterEnd != nil {
-		mark += fmt.Sprintf(" [+%s after its end]", nanoseconds(s.AfterEnd.CPUNs))
+	if s.CPUAfterEnd > 0 {
+		mark += fmt.Sprintf(" [+%s after its end]", duration(s.CPUAfterEnd))
 	}
 	if s.Earlier {
 		mark += " [earlier process]"

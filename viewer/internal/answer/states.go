@@ -333,25 +333,19 @@ func (a *Answer) text() []string {
 	return lines
 }
 
-// tableRows bounds the rows of table. Beyond it the states below 1 % are one row.
-const tableRows = 12
+// tableStates bounds the states in a table.
+const tableStates = 7
 
 // table returns the states of exact times for a terminal, with the spans that were waited for.
 func (a *Answer) table() (rows []string) {
 	if a == nil || !slices.ContainsFunc(a.States, func(s State) bool { return s.Source == byTrace }) {
 		return nil
 	}
-	var sum, other int64
-	for _, s := range a.States {
-		sum += s.Ns
+	shown, other := min(len(a.States), tableStates), int64(0)
+	for _, s := range a.States[shown:] {
+		other += s.Ns
 	}
-	n := len(a.States)
-	if n+len(a.Blockers)+1 > tableRows {
-		for ; n > 1 && a.States[n-1].Ns*100 < sum; n-- {
-			other += a.States[n-1].Ns
-		}
-	}
-	for _, s := range a.States[:n] {
+	for _, s := range a.States[:shown] {
 		rows = append(rows, fmt.Sprintf("%9s  %s%s", nanoseconds(s.Ns), s.State, plusMinus(s.ErrorNs)))
 		for _, b := range a.Blockers {
 			if b.State == s.State {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
@@ -114,12 +115,7 @@ func (r *Reader) Log() (*Log, error) {
 func (l *Log) Text() string {
 	var b strings.Builder
 	if s := l.Status; s != nil {
-		switch {
-		case s.Message != "":
-			termtext.Prose(&b, "status", 9, s.Message)
-		case !s.WindowEnd.IsZero():
-			fmt.Fprintf(&b, "status   profiling; the window is open until %s\n", s.WindowEnd.UTC().Format("15:04:05 MST"))
-		}
+		termtext.Prose(&b, "status", 9, s.Message)
 		s.SelfCheck.write(&b, true)
 		for _, c := range s.Counters {
 			fmt.Fprintf(&b, "         %s: %s\n", termtext.OneLine(c.Name), termtext.Value(int64(c.Value), c.Unit))
@@ -130,4 +126,100 @@ func (l *Log) Text() string {
 	b.Write(numbers)
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// emptyList returns why a list has no span.
+func (r *Reader) emptyList() string {
+	switch check := r.selfCheck(); {
+	case r.fixed():
+		return "no span is listed here: none meets the conditions, or the profiles were saved without their ids (labels=ids)"
+	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
+		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
+	case r.stats.Spans > 0:
+		return fmt.Sprintf("no span meets the conditions; %s held", termtext.Plural(r.stats.Spans, "span"))
+	case r.stats.SpansEnded > 0:
+		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and newer profiles took their room"
+	case r.status != nil && r.status.Host && r.running():
+		return "no span has been seen yet: programs must label their spans, as package spanprof does, and the agent must read labels (-t all,labels)"
+	case check.Started > 0 && check.Sampled == 0:
+		return termtext.Plural(int64(check.Started), "span") + " started, none was sampled"
+	case r.stats.SpansRunning > 0:
+		return r.untilThen(termtext.Plural(r.stats.SpansRunning, "span") + " running, none has ended yet")
+	}
+	return r.untilThen("no span has ended yet")
+}
+
+// emptyReason returns why a query selected no sample.
+func (r *Reader) emptyReason(q Query, a *Profile) string {
+	kind := q.Type.Kind
+	id, single := q.SpanID()
+	switch {
+	case !q.Type.Labelled() && q.filtersWork():
+		return fmt.Sprintf("%s profiles carry no label except span_name, for work under spanprof.Handler or spanprof.Do (golang/go#23458)", kind)
+	case kind != exporter.KindCPU && a.Windows == 0:
+		return fmt.Sprintf("no %s profile covers this time: the profiler's kinds do not name it, or no eBPF agent measures it", kind)
+	case single && a.Span != nil:
+		return r.emptySpan(kind, a.Span)
+	case single:
+		reason := fmt.Sprintf("nothing here has the id %q", termtext.Clip(id, termtext.MaxQuoted))
+		if r.running() {
+			reason += ", or its span is still running"
+		}
+		return r.untilThen(reason)
+	case a.Windows == 0:
+		return r.untilThen(fmt.Sprintf("no %s profile covers this time", kind))
+	}
+	return fmt.Sprintf("no sample in %s meets the conditions of the query", termtext.Plural(a.Windows, "window"))
+}
+
+// mistake adds the mistakes that the self-check found to a reason: they may be the cause.
+func (r *Reader) mistake(reason string) string {
+	for _, f := range r.selfCheck().Findings {
+		if f.Severity == wrong {
+			reason += ". " + strings.TrimSuffix(f.text(), ".")
+		}
+	}
+	return reason
+}
+
+// emptySpan is the reason for a span that is known.
+func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
+	gaps := ""
+	if why := r.selfCheck().Gaps; why != "" {
+		gaps = ": " + why
+	}
+	switch {
+	case !s.Complete:
+		return r.untilThen("the samples of this span are not in yet")
+	case kind != exporter.KindCPU:
+		return r.noneHit(kind, s)
+	case s.SamplesHeld > 0 && s.CPUSamples > 0:
+		return fmt.Sprintf("this span has %s, but none that meets the other conditions of the query", termtext.Plural(s.CPUSamples, "sample"))
+	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:
+		return "CPU profiles of this span's time made room for newer ones: a store with more bytes keeps them longer"
+	case s.Coverage == store.CoverageNone.String():
+		return "CPU was not profiled during this span" + gaps
+	case s.Coverage == store.CoveragePartial.String():
+		return "no sample hit this span, but CPU was not profiled during part of it" + gaps
+	}
+	return fmt.Sprintf("no sample hit this span: it took %s, and two samples are 10 ms of CPU time apart by default", duration(s.Duration))
+}
+
+// noneHit is the reason for a span without a sample of a kind.
+func (r *Reader) noneHit(kind exporter.Kind, s *Span) string {
+	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, duration(s.Duration))
+}
+
+// untilThen adds to a reason when the next samples arrive.
+func (r *Reader) untilThen(reason string) string {
+	s := r.status
+	switch {
+	case r.fixed():
+		return reason
+	case s != nil && s.Message != "":
+		return reason + "; " + strings.TrimSuffix(s.Message, ".")
+	case s != nil && !s.WindowEnd.IsZero():
+		return reason + "; samples come when the window ends at " + s.WindowEnd.UTC().Format("15:04:05 MST")
+	}
+	return reason + "; samples come when the next profile ends"
 }

@@ -119,9 +119,9 @@ func (s *Span) write(line func(name, text string), room int) {
 	} else if s.AttributesOmitted {
 		line("", "some attributes are left out: no room, or too many to look at")
 	}
-	if after := s.AfterEnd; after != nil {
-		line("after", fmt.Sprintf("cpu %s in %s, in goroutines that it had started", nanoseconds(after.CPUNs), termtext.Plural(after.CPUSamples, "sample")))
-		line("", after.Query)
+	if s.CPUAfterEnd > 0 {
+		line("after", fmt.Sprintf("cpu %s in %s, in goroutines that it had started", duration(s.CPUAfterEnd), termtext.Plural(s.CPUAfterEndSamples, "sample")))
+		line("", s.afterEndQuery())
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *Reader) versions(q Query) *Versions {
 	if len(windows) == 0 {
 		return nil
 	}
-	byEnd := func(a, b store.WindowInfo) int { return sums.End(a).Compare(sums.End(b)) }
+	byEnd := func(a, b store.WindowInfo) int { return a.Start.Add(a.Duration).Compare(b.Start.Add(b.Duration)) }
 	newest := slices.MaxFunc(windows, byEnd)
 	windows = slices.DeleteFunc(windows, func(w store.WindowInfo) bool {
 		return w.Service != newest.Service || w.ServiceVersion == newest.ServiceVersion

@@ -16,19 +16,16 @@ export function runningView() {
   const note = h('p', { class: 'muted' });
   const none = h('p', { hidden: true }, 'No goroutine carries the labels of a span.');
   const list = h('div');
-  const more = h('p', { class: 'muted', hidden: true });
   const leaks = leaksCard();
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './running?format=text' }, 'text'), h('a', { href: './running?format=json' }, 'json')),
-    h('h1', null, 'Running now'), note, none, list, more, leaks.element);
+    h('h1', null, 'Running now'), note, none, list, leaks.element);
 
-  function update({ roots, rootsOmitted, note: lacks, leaksLack }) {
+  function update({ roots, note: lacks, leaksLack }) {
     note.textContent = sentence(lacks);
     leaks.offer(leaksLack);
     none.hidden = roots.length > 0;
     refill(list, roots.map(root));
-    more.hidden = !rootsOmitted;
-    more.textContent = `and ${count(rootsOmitted ?? 0, 'more local root')}`;
   }
   return { element, list: element, update, address: () => './running?format=json' };
 }

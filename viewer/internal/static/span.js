@@ -41,8 +41,8 @@ function spanHeading(data) {
       [wall(s) == null ? 'Seen since' : 'Started', h('time', { datetime: s.start, title: s.start }, clock(s.start))],
       ['Profile', h('code', null, s.profileId)]]),
     attributeLine(s),
-    s.afterEnd && h('p', { class: 'after' }, h('b', null, duration(s.afterEnd.cpuNs)), ' of CPU time after its end, in goroutines that it had started: in no number above. ',
-      h('a', { href: link('', { query: s.afterEnd.query }) }, 'Its flame graph')));
+    s.cpuAfterEndNs && h('p', { class: 'after' }, h('b', null, duration(s.cpuAfterEndNs)), ' of CPU time after its end, in goroutines that it had started: in no number above. ',
+      h('a', { href: link('', { query: `.cpu{ended_span_id=${JSON.stringify(s.profileId)}}` }) }, 'Its flame graph')));
 }
 
 const amount = (w, of) => `${duration(w.ns)}${w.errorNs > 0 ? ` \u00b1 ${duration(w.errorNs)}` : ''} (${percent(w.ns / of)})`;
@@ -136,7 +136,7 @@ export function spanRow(s, { many, ranged, toggle, attributes, now, most }) {
       s.manual && h('span', { class: 'tag', title: 'work under a profile_id label of its own, without a span' }, 'manual'),
       s.earlier && earlierTag(),
       s.running ? h('span', { class: 'tag open' }, 'running') : !s.complete && h('span', { class: 'tag open' }, arrival()),
-      s.afterEnd && h('span', { class: 'tag', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.afterEnd.cpuNs)} after its end`),
+      s.cpuAfterEndNs && h('span', { class: 'tag', title: 'CPU time after its end, in goroutines that it had started: in no other number here' }, `+${duration(s.cpuAfterEndNs)} after its end`),
       many && h('span', { class: 'muted service' }, s.service));
   if (s.depth) what.style.paddingLeft = `${s.depth * 18}px`;
   return h('tr', { class: s.depth > 0 && 'below' },

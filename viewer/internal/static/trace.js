@@ -43,7 +43,7 @@ export function nested(spans) {
 // lanes has a row for each span, all in the same time.
 function lanes(spans, current) {
   const first = Math.min(...spans.map(started));
-  const last = Math.max(...spans.map((s) => started(s) + (s.durationNs + (s.afterEnd?.cpuNs ?? 0)) / 1e6), first + 1e-6);
+  const last = Math.max(...spans.map((s) => started(s) + (s.durationNs + (s.cpuAfterEndNs ?? 0)) / 1e6), first + 1e-6);
   const indent = (el, depth) => {
     el.style.paddingLeft = `${depth * 14}px`;
     return el;
@@ -59,7 +59,7 @@ function lanes(spans, current) {
 // legend has the meanings of the colours of lanes.
 function legend(spans) {
   const worked = spans.some((s) => s.cpuSamples > 0);
-  const late = spans.some((s) => s.afterEnd);
+  const late = spans.some((s) => s.cpuAfterEndNs);
   if (!worked && !late) return null;
   return h('p', { class: 'muted legend' }, h('span', { class: 'key' }, 'wall time'),
     worked && h('span', { class: 'key cpu' }, 'CPU time: how much, not when'),
@@ -83,7 +83,7 @@ function lane(s, first, last) {
   };
   return h('span', { class: 'lane', 'aria-hidden': 'true' },
     place('wall', 0, s.durationNs), s.cpuSamples > 0 && place('cpu', 0, Math.min(s.cpuNs, s.durationNs)),
-    s.afterEnd && place('late', s.durationNs, s.durationNs + s.afterEnd.cpuNs));
+    s.cpuAfterEndNs && place('late', s.durationNs, s.durationNs + s.cpuAfterEndNs));
 }
 
 // CLOCKS is by how much the clocks of a span and of a trace may differ, in ms.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -91,4 +92,18 @@ func (t *Timeline) Merge(n int, momentary bool) {
 		merged = append(merged, b)
 	}
 	t.Buckets = merged
+}
+
+// In returns the windows of a kind that overlap [from, until); zero times mean no bound.
+func In(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (list []store.WindowInfo) {
+	for _, w := range windows {
+		last := w.Start.Add(w.Duration)
+		if w.Duration == 0 {
+			last = last.Add(1) // a snapshot
+		}
+		if w.Kind == kind && (from.IsZero() || last.After(from)) && (until.IsZero() || w.Start.Before(until)) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
