@@ -90,83 +90,57 @@ func TestAttributeOptions(t *testing.T) {
 	}
 }
 
-// fillQueries adds local roots with samples and one of three queries each. One query is on a
-// child without a record.
-func fillQueries(t *testing.T, s *store.Store) (ids map[string][]string) {
-	t.Helper()
+// Conditions on attributes select spans, and the samples of spans. One of the queries is on a child
+// without a record.
+func TestAttributeMatchers(t *testing.T) {
+	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
-	ids = map[string][]string{}
-	var samples []sample
-	for i := range 12 {
-		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		query := []string{"", "a", "b", "Ab"}[i%4]
-		switch query {
-		case "":
-		case "a":
+	queries := map[string]string{"0": "", "1": "a", "2": "b", "3": "Ab"}
+	samples := []sample{{"7", 1, nil}, {"8", 1, labels("profile_id", "job")}}
+	for name, query := range queries {
+		ctx, root := tracer.Start(t.Context(), name, at(0))
+		if query == "a" {
 			root.SetAttributes(attribute.String("db.statement", query))
-		default:
+		} else if query != "" {
 			_, span := child(ctx, tracer, "query", "db.statement", query)
 			span.End(at(1))
 		}
-		root.End(at(1 + float64(i)/100))
-		ids[query] = append(ids[query], idOf(root))
-		samples = append(samples, sample{"main;of_" + query, int64(1 + i), labels("profile_id", idOf(root), "span_id", idOf(root))})
+		root.End(at(1))
+		samples = append(samples, sample{name, 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
 	}
-	samples = append(samples, sample{"main;background", 100, nil}, sample{"main;exemplar", 50, labels("profile_id", "job")})
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	return ids
-}
-
-// Conditions on attributes select spans, and the samples of spans.
-func TestAttributeMatchers(t *testing.T) {
-	s := newStore(t)
-	ids := fillQueries(t, s)
-	for _, tt := range []struct {
-		op     store.MatchOp
-		value  string
-		wanted []string
-	}{
-		{store.MatchEqual, "a", []string{"a"}},
-		{store.MatchEqual, "c", nil},
-		{store.MatchEqual, "", []string{""}},
-		{store.MatchNotEqual, "a", []string{"", "b", "Ab"}},
-		{store.MatchRegexp, "a|b", []string{"a", "b"}},
-		{store.MatchRegexp, "(?i)a.*", []string{"a", "Ab"}},
-		{store.MatchNotRegexp, ".*b", []string{"", "a"}},
-	} {
-		m := matcher(t, "span.db.statement", tt.op, tt.value)
-		var want, got []string
-		var stacks []string
-		for _, query := range tt.wanted {
-			want = append(want, ids[query]...)
-			total := 0
-			for i := range 12 {
-				if []string{"", "a", "b", "Ab"}[i%4] == query {
-					total += (1 + i) * int(tick)
-				}
+	names := func(q store.SpanQuery) string {
+		var names []string
+		for _, span := range s.Spans(q) {
+			if !span.Manual {
+				names = append(names, span.Name)
 			}
-			stacks = append(stacks, fmt.Sprintf("main;of_%s %d", query, total))
 		}
-		for _, span := range s.Spans(store.SpanQuery{Attributes: []store.Matcher{m}}) {
-			got = append(got, span.ProfileID)
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%v %q: got %q, want %q", tt.op, tt.value, got, want)
-		}
-		slices.Sort(stacks)
-		if diff := cmp.Diff(stacks, folded(selectCPU(t, s, m))); diff != "" {
-			t.Errorf("%v %q: %s", tt.op, tt.value, diff)
+		slices.Sort(names)
+		return strings.Join(names, "")
+	}
+	const label = "span.db.statement"
+	for _, test := range []matched{
+		{label, store.MatchEqual, "a", "1"},
+		{label, store.MatchEqual, "c", ""},
+		{label, store.MatchEqual, "", "0"},
+		{label, store.MatchNotEqual, "a", "023"},
+		{label, store.MatchRegexp, "a|b", "12"},
+		{label, store.MatchRegexp, "(?i)a.*", "13"},
+		{label, store.MatchNotRegexp, ".*b", "01"},
+	} {
+		test.check(t, s)
+		if got := names(store.SpanQuery{Attributes: []store.Matcher{matcher(t, label, test.op, test.value)}}); got != test.want {
+			t.Errorf("%+v: spans %s", test, got)
 		}
 	}
 	// Both at once, and with a label.
-	if got := folded(selectCPU(t, s, matcher(t, "span.db.statement", store.MatchNotEqual, ""), matcher(t, "span.db.statement", store.MatchNotEqual, "a"), matcher(t, "profile_id", store.MatchEqual, ids["b"][0]))); !slices.Equal(got, []string{fmt.Sprintf("main;of_b %d", 3*tick)}) {
+	if got := folded(selectCPU(t, s, matcher(t, label, store.MatchNotEqual, ""), matcher(t, label, store.MatchNotEqual, "a"), matcher(t, "profile_id", store.MatchNotEqual, "none"))); len(got) != 2 {
 		t.Errorf("got %q", got)
 	}
-	for text, want := range map[string]int{"AB": 3, "get": 12, "nothing": 0, "b": 6} {
-		if got := s.Spans(store.SpanQuery{Contains: text}); len(got) != want {
-			t.Errorf("%d spans contain %q, want %d", len(got), text, want)
+	for text, want := range map[string]string{"AB": "3", "nothing": "", "b": "23"} {
+		if got := names(store.SpanQuery{Contains: text}); got != want {
+			t.Errorf("%s contain %q, want %s", got, text, want)
 		}
 	}
 }

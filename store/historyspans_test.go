@@ -143,7 +143,36 @@ func (h *chronicle) checkSpans(v store.View, held []*historyWindow) {
 	if len(byID) != manual {
 		h.fail("%d more spans are listed than ended", len(byID)-manual)
 	}
+	h.checkAbove(listed)
 	h.checkLists(v, listed)
+}
+
+// checkAbove compares the nearest span of the same list above each span.
+func (h *chronicle) checkAbove(list []store.Span) {
+	h.t.Helper()
+	isListed := make(map[string]bool)
+	for _, s := range list {
+		isListed[s.ProfileID] = true
+	}
+	spans := make(map[string]*historySpan)
+	for _, s := range h.ended {
+		spans[s.id] = s
+	}
+	for _, s := range list {
+		of := spans[s.ProfileID]
+		if of == nil || s.Earlier {
+			continue
+		}
+		want := ""
+		for of = of.parent; of != nil && spans[of.id] != nil && of.listed && want == ""; of = of.parent {
+			if isListed[of.id] {
+				want = of.id
+			}
+		}
+		if s.Above != want {
+			h.fail("%s %s is below %q, want %q", s.Name, s.ProfileID, s.Above, want)
+		}
+	}
 }
 
 // outlive returns the spans that outlive the windows of their samples. They are the
@@ -287,8 +316,12 @@ func (h *chronicle) checkLists(v store.View, all []store.Span) {
 		want = want[:min(len(want), q.Limit)]
 	}
 	var got []int64
-	for _, s := range must[store.SpanList](h)(v.Spans(q)).Spans {
+	list := must[store.SpanList](h)(v.Spans(q)).Spans
+	for _, s := range list {
 		got = append(got, value(&s))
+	}
+	if q.Limit == 0 {
+		h.checkAbove(list)
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		h.fail("%+v: %s", q, diff)

@@ -4,6 +4,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -77,11 +79,11 @@ func (q *question) listsSpans() bool {
 type naiveAnswer struct {
 	stacks         map[string]int64
 	total, samples int64
-	windows        int // with matches
+	byLabel        map[string][2]int64 // values and samples of each window, also momentary ones
 }
 
 func (h *chronicle) answer(q *question, windows []*historyWindow) naiveAnswer {
-	a := naiveAnswer{stacks: make(map[string]int64)}
+	a := naiveAnswer{stacks: make(map[string]int64), byLabel: make(map[string][2]int64)}
 	newest := make(map[string]*historyWindow)
 	var of []*historyWindow
 	for _, w := range windows {
@@ -90,16 +92,20 @@ func (h *chronicle) answer(q *question, windows []*historyWindow) naiveAnswer {
 		}
 		if of = append(of, w); slices.ContainsFunc(w.rows, func(r historyRow) bool { return q.matches(w, &r) }) {
 			newest[w.service] = w
-			a.windows++
 		}
 	}
 	for _, w := range of {
 		column := slices.Index(w.types, q.sampleType)
-		if strings.HasPrefix(q.sampleType, "inuse_") && newest[w.service] != w {
-			continue
-		}
+		isOld := strings.HasPrefix(q.sampleType, "inuse_") && newest[w.service] != w
 		for i := range w.rows {
-			if r := &w.rows[i]; q.matches(w, r) && r.values[column] != 0 {
+			r := &w.rows[i]
+			if !q.matches(w, r) || r.values[column] == 0 {
+				continue
+			}
+			key := fmt.Sprint(r.labels["span_name"], w.service, w.start.UnixNano())
+			sum := a.byLabel[key]
+			a.byLabel[key] = [2]int64{sum[0] + r.values[column], sum[1] + r.count}
+			if !isOld {
 				a.stacks[r.stack] += r.values[column]
 				a.total += r.values[column]
 				a.samples += r.count
@@ -183,24 +189,35 @@ func (h *chronicle) checkSums(v store.View, held []*historyWindow) {
 	if diff := gocmp.Diff(want.stacks, stacks); diff != "" || got.Total != want.total {
 		h.fail("%+v: total %d, want %d: %s", q, got.Total, want.total, diff)
 	}
+	query.Stacks, query.Pprof = false, true
+	p := must[*store.Samples](h)(v.Samples(query)).Profile
+	column, sum := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == q.sampleType }), int64(0)
+	for _, s := range p.Sample {
+		sum += s.Value[column]
+	}
+	if sum != want.total {
+		h.fail("%+v: total %d, %d in the pprof form", q, want.total, sum)
+	}
+	query.Pprof, query.Labels, query.Steps = false, []string{"span_name", "service_name"}, true
+	byLabel := make(map[string][2]int64)
+	for _, s := range must[*store.Samples](h)(v.Samples(query)).Sums {
+		byLabel[fmt.Sprint(s.Labels[0], s.Labels[1], s.Start.UnixNano())] = [2]int64{s.Value, s.Samples}
+	}
+	if q.kind == exporter.KindHeap { // its samples are sites
+		for _, sums := range []map[string][2]int64{byLabel, want.byLabel} {
+			for key, sum := range sums {
+				sums[key] = [2]int64{sum[0]}
+			}
+		}
+	}
+	if diff := gocmp.Diff(want.byLabel, byLabel); diff != "" {
+		h.fail("%+v: over time, by label: %s", q, diff)
+	}
 	if q.kind == exporter.KindHeap {
 		return
 	}
 	if got.Samples != want.samples {
 		h.fail("%+v: %d samples, want %d", q, got.Samples, want.samples)
-	}
-	sum := int64(0)
-	query.Stacks, query.Pprof = false, true
-	for _, s := range must[*store.Samples](h)(v.Samples(query)).Profile.Sample {
-		sum += s.Value[slices.Index([]string{"samples", q.sampleType}, q.sampleType)]
-	}
-	query.Pprof, query.Labels, query.Steps = false, []string{"span_name", "service_name"}, true
-	values := int64(0)
-	for _, s := range must[*store.Samples](h)(v.Samples(query)).Sums {
-		values += s.Value
-	}
-	if sum != want.total || values != want.total {
-		h.fail("%+v: total %d, %d in the pprof form, %d over time", q, want.total, sum, values)
 	}
 	query.Kind, query.SampleType = "", ""
 	kinds := must[*store.Samples](h)(v.Samples(query)).Sums
