@@ -145,83 +145,63 @@ func TestAttributeMatchers(t *testing.T) {
 	}
 }
 
-// inAllSpans makes a request in all-spans scope: a root, two children and a grandchild,
-// each with CPU time of its own. It returns their ids.
-func inAllSpans(t *testing.T, tracer trace.Tracer, route string, length float64) (ids []string, samples []sample) {
-	t.Helper()
-	ctx, root := child(t.Context(), tracer, "GET /", "http.route", route)
-	below, first := tracer.Start(ctx, "first", at(0))
-	_, grandchild := child(below, tracer, "query", "db.query.text", "of "+route)
-	_, second := tracer.Start(ctx, "second", at(0))
-	for i, span := range []trace.Span{grandchild, second, first, root} {
-		span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
-		span.End(at(length - float64(i)/1000))
-		ids = append(ids, idOf(span))
-		samples = append(samples, sample{"main;of_" + route, int64(1 + i), labels("profile_id", idOf(span), "span_id", idOf(span))})
-	}
-	return ids, samples
-}
-
 // In all-spans scope a request is one span of the list, with what is below it.
 func TestRequests(t *testing.T) {
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
-	var roots, all []string
+	var roots, leaves []string
 	var samples []sample
 	for i := range 3 {
-		ids, more := inAllSpans(t, tracer, fmt.Sprint("r", i), 1+float64(i))
-		roots, all, samples = append(roots, ids[3]), append(all, ids...), append(samples, more...)
+		route := fmt.Sprint("r", i)
+		ctx, root := child(t.Context(), tracer, "GET /", "http.route", route)
+		below, first := tracer.Start(ctx, "first", at(0))
+		_, grandchild := child(below, tracer, "query", "db.query.text", "of "+route)
+		_, second := tracer.Start(ctx, "second", at(0))
+		for k, span := range []trace.Span{grandchild, second, first, root} {
+			span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+			span.End(at(float64(4-i) - float64(k)/1000))
+			samples = append(samples, sample{"main;of_" + route, int64(1 + k), labels("profile_id", idOf(span), "span_id", idOf(span))})
+		}
+		roots, leaves = append(roots, idOf(root)), append(leaves, idOf(grandchild))
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	slices.Reverse(roots)
-	names := func(q store.SpanQuery) (ids []string) {
-		q.Requests = true
-		for _, span := range s.Spans(q) {
-			ids = append(ids, span.ProfileID)
+	for _, test := range []struct {
+		q    store.SpanQuery
+		want string
+	}{
+		{store.SpanQuery{Requests: true, Order: store.Slowest}, "GET / r0 +3, GET / r1 +3, GET / r2 +3"},
+		{store.SpanQuery{Requests: true, Order: store.Slowest, Limit: 1}, "GET / r0 +3"},
+		{store.SpanQuery{Order: store.Slowest, Limit: 1}, "query of r0"},
+		// A span that matches by itself is listed.
+		{store.SpanQuery{Requests: true, Name: "first", Order: store.Slowest, Limit: 1}, "first of r0 +1"},
+		{store.SpanQuery{Requests: true, Contains: "of r1"}, "query of r1"},
+		{store.SpanQuery{Below: roots[1], Order: store.Slowest}, "query of r1, second, first"},
+		{store.SpanQuery{Below: leaves[1]}, ""},
+		{store.SpanQuery{Below: "0000000000000000"}, ""},
+		{store.SpanQuery{Below: "no id"}, ""},
+	} {
+		var got []string
+		for _, span := range s.Spans(test.q) {
+			text := span.Name
+			if len(span.Attributes) > 0 {
+				text += " " + span.Attributes[0].Value
+			}
+			if span.Below > 0 {
+				text += fmt.Sprint(" +", span.Below)
+			}
+			got = append(got, text)
 		}
-		return ids
-	}
-	if got := names(store.SpanQuery{Order: store.Slowest}); !slices.Equal(got, roots) {
-		t.Errorf("got %q, want %q", got, roots)
-	}
-	if got := names(store.SpanQuery{Order: store.Slowest, Limit: 2}); !slices.Equal(got, roots[:2]) {
-		t.Errorf("got %q, want %q", got, roots[:2])
-	}
-	if got := s.Spans(store.SpanQuery{}); len(got) != len(all) || got[0].Below != 0 {
-		t.Errorf("%d spans without Requests", len(got))
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("%+v: got %q, want %s", test.q, got, test.want)
+		}
 	}
 	request := s.Spans(store.SpanQuery{Requests: true, Order: store.Slowest, Limit: 1})[0]
-	if request.Below != 3 || request.CPU != 4*tick || request.CPUInclusive != 10*tick {
+	if len(request.Attributes) != 2 || request.Attributes[1].Child != "query" || request.CPU != 4*tick || request.CPUInclusive != 10*tick {
 		t.Errorf("%+v", request)
 	}
-	want := []store.Attribute{{Key: "http.route", Value: "r2"}, {Key: "db.query.text", Value: "of r2", Child: "query"}}
-	if diff := cmp.Diff(want, request.Attributes); diff != "" {
-		t.Error(diff)
-	}
-	// A span that matches by itself is listed.
-	if got := s.Spans(store.SpanQuery{Requests: true, Name: "first", Order: store.Slowest}); len(got) != 3 || got[0].Below != 1 {
-		t.Errorf("by name: %+v", got)
-	}
-	if got := s.Spans(store.SpanQuery{Requests: true, Contains: "of r1"}); len(got) != 1 || got[0].Name != "query" {
-		t.Errorf("by attribute: %+v", got)
-	}
-	if got := s.Spans(store.SpanQuery{Below: roots[0]}); len(got) != 3 {
-		t.Errorf("below: %+v", got)
-	}
-	for _, id := range []string{"0000000000000000", "no id", all[0]} {
-		if got := s.Spans(store.SpanQuery{Below: id}); len(got) != 0 {
-			t.Errorf("below %q: %+v", id, got)
-		}
-	}
 	// A span has the attributes of its own alone.
-	if got, want := selectCPU(t, s, matcher(t, "span.http.route", store.MatchEqual, "r1")).Total, int64(4*tick); got != want {
-		t.Errorf("route r1: %d, want %d", got, want)
-	}
-	if got, want := selectCPU(t, s, matcher(t, "span.http.route", store.MatchNotEqual, "r1")).Total, int64(26*tick); got != want {
-		t.Errorf("other routes: %d, want %d", got, want)
-	}
-	if got, want := selectCPU(t, s, matcher(t, "span.db.query.text", store.MatchEqual, "of r1")).Total, int64(tick); got != want {
-		t.Errorf("query: %d, want %d", got, want)
+	if got := selectCPU(t, s, matcher(t, "span.http.route", store.MatchEqual, "r1")).Samples; got != 4 {
+		t.Errorf("a route has %d samples, want 4", got)
 	}
 	if _, err := openView(t, s).Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")

@@ -188,13 +188,17 @@ func TestMatchers(t *testing.T) {
 	if diff := cmp.Diff([]string{"", "GET /a", "GET /b"}, selectCPU(t, s).SpanNames); diff != "" {
 		t.Error("names of spans:", diff)
 	}
-	for _, bad := range []string{"(", ")(", `\Q`} {
-		if _, err := store.NewMatcher("team", store.MatchRegexp, bad); err == nil {
-			t.Errorf("no error for %s", bad)
+	for _, bad := range []matched{
+		{"team", store.MatchRegexp, "(", ""},
+		{"team", store.MatchRegexp, `\Q`, ""},
+		{"team", store.MatchOp(9), "", ""},
+		{"in_span_name", store.MatchNotEqual, "a", "by = with the name of a span"},
+		{"in_span_name", store.MatchRegexp, "a", "by = with the name of a span"},
+		{"in_span_name", store.MatchEqual, "", "by = with the name of a span"},
+	} {
+		if _, err := store.NewMatcher(bad.label, bad.op, bad.value); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%+v: error %v", bad, err)
 		}
-	}
-	if _, err := store.NewMatcher("team", store.MatchOp(9), ""); err == nil {
-		t.Error("no error for an unknown operator")
 	}
 }
 
