@@ -50,12 +50,14 @@ func TestFindBox(t *testing.T) {
 	b.check(o.address)
 }
 
-// TestVersions compares a version with the last one.
+// TestVersions compares a version with the last one in one click.
 func TestVersions(t *testing.T) {
 	address := newShop(t).address
 	b := newBrowser(t)
-	versions := url.Values{"leftQuery": {`.cpu{service_version="v1"}`}, "rightQuery": {`.cpu{service_version="v2"}`}}
-	b.run("compare", navigate(address+"comparison-diff?"+versions.Encode()), visible(`.sides`))
+	b.run("the versions", navigate(address), visible(`.versions a`))
+	b.task("compare versions", 1, func() {
+		b.run("compare", click(`.versions a`), visible(`.sides`))
+	})
 	b.screenshots("versions")
 	// The time line has the spans of the list.
 	b.run("of one name", navigate(address+"?name="+url.QueryEscape("GET /cart")), visible(`.strip canvas`),
@@ -63,7 +65,7 @@ func TestVersions(t *testing.T) {
 	b.check(address)
 }
 
-// TestKeyboardOnly finds a slow request and sorts the names without a mouse.
+// TestKeyboardOnly finds a slow request, sorts the names and compares times without a mouse.
 func TestKeyboardOnly(t *testing.T) {
 	address := newShop(t).address
 	b := newBrowser(t)
@@ -105,6 +107,9 @@ func TestKeyboardOnly(t *testing.T) {
 		onto(`[data-by=waits] button`)
 		b.run("by waits", enter, until(`document.querySelector('.bynames .name').textContent === 'POST /order'`))
 		shows(b, "that the focus stays on the column", `document.activeElement.matches('[data-by=waits] button')`, true)
+		b.run("the times", navigate(address), visible(`.versions a`))
+		onto(`.versions a`)
+		b.run("compare them", enter, visible(`.sides`))
 	})
 	b.check(address)
 }
