@@ -90,164 +90,118 @@ func TestAttributeOptions(t *testing.T) {
 	}
 }
 
-// fillQueries adds local roots with samples and one of three queries each. One query is on a
-// child without a record.
-func fillQueries(t *testing.T, s *store.Store) (ids map[string][]string) {
-	t.Helper()
+// Conditions on attributes select spans, and the samples of spans. One of the queries is on a child
+// without a record.
+func TestAttributeMatchers(t *testing.T) {
+	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
-	ids = map[string][]string{}
-	var samples []sample
-	for i := range 12 {
-		ctx, root := tracer.Start(t.Context(), "GET /", at(0))
-		query := []string{"", "a", "b", "Ab"}[i%4]
-		switch query {
-		case "":
-		case "a":
+	queries := map[string]string{"0": "", "1": "a", "2": "b", "3": "Ab"}
+	samples := []sample{{"7", 1, nil}, {"8", 1, labels("profile_id", "job")}}
+	for name, query := range queries {
+		ctx, root := tracer.Start(t.Context(), name, at(0))
+		if query == "a" {
 			root.SetAttributes(attribute.String("db.statement", query))
-		default:
+		} else if query != "" {
 			_, span := child(ctx, tracer, "query", "db.statement", query)
 			span.End(at(1))
 		}
-		root.End(at(1 + float64(i)/100))
-		ids[query] = append(ids[query], idOf(root))
-		samples = append(samples, sample{"main;of_" + query, int64(1 + i), labels("profile_id", idOf(root), "span_id", idOf(root))})
+		root.End(at(1))
+		samples = append(samples, sample{name, 1, labels("profile_id", idOf(root), "span_id", idOf(root))})
 	}
-	samples = append(samples, sample{"main;background", 100, nil}, sample{"main;exemplar", 50, labels("profile_id", "job")})
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	return ids
-}
-
-// Conditions on attributes select spans, and the samples of spans.
-func TestAttributeMatchers(t *testing.T) {
-	s := newStore(t)
-	ids := fillQueries(t, s)
-	for _, tt := range []struct {
-		op     store.MatchOp
-		value  string
-		wanted []string
-	}{
-		{store.MatchEqual, "a", []string{"a"}},
-		{store.MatchEqual, "c", nil},
-		{store.MatchEqual, "", []string{""}},
-		{store.MatchNotEqual, "a", []string{"", "b", "Ab"}},
-		{store.MatchRegexp, "a|b", []string{"a", "b"}},
-		{store.MatchRegexp, "(?i)a.*", []string{"a", "Ab"}},
-		{store.MatchNotRegexp, ".*b", []string{"", "a"}},
-	} {
-		m := matcher(t, "span.db.statement", tt.op, tt.value)
-		var want, got []string
-		var stacks []string
-		for _, query := range tt.wanted {
-			want = append(want, ids[query]...)
-			total := 0
-			for i := range 12 {
-				if []string{"", "a", "b", "Ab"}[i%4] == query {
-					total += (1 + i) * int(tick)
-				}
+	names := func(q store.SpanQuery) string {
+		var names []string
+		for _, span := range s.Spans(q) {
+			if !span.Manual {
+				names = append(names, span.Name)
 			}
-			stacks = append(stacks, fmt.Sprintf("main;of_%s %d", query, total))
 		}
-		for _, span := range s.Spans(store.SpanQuery{Attributes: []store.Matcher{m}}) {
-			got = append(got, span.ProfileID)
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%v %q: got %q, want %q", tt.op, tt.value, got, want)
-		}
-		slices.Sort(stacks)
-		if diff := cmp.Diff(stacks, folded(selectCPU(t, s, m))); diff != "" {
-			t.Errorf("%v %q: %s", tt.op, tt.value, diff)
+		slices.Sort(names)
+		return strings.Join(names, "")
+	}
+	const label = "span.db.statement"
+	for _, test := range []matched{
+		{label, store.MatchEqual, "a", "1"},
+		{label, store.MatchEqual, "c", ""},
+		{label, store.MatchEqual, "", "0"},
+		{label, store.MatchNotEqual, "a", "023"},
+		{label, store.MatchRegexp, "a|b", "12"},
+		{label, store.MatchRegexp, "(?i)a.*", "13"},
+		{label, store.MatchNotRegexp, ".*b", "01"},
+	} {
+		test.check(t, s)
+		if got := names(store.SpanQuery{Attributes: []store.Matcher{matcher(t, label, test.op, test.value)}}); got != test.want {
+			t.Errorf("%+v: spans %s", test, got)
 		}
 	}
 	// Both at once, and with a label.
-	if got := folded(selectCPU(t, s, matcher(t, "span.db.statement", store.MatchNotEqual, ""), matcher(t, "span.db.statement", store.MatchNotEqual, "a"), matcher(t, "profile_id", store.MatchEqual, ids["b"][0]))); !slices.Equal(got, []string{fmt.Sprintf("main;of_b %d", 3*tick)}) {
+	if got := folded(selectCPU(t, s, matcher(t, label, store.MatchNotEqual, ""), matcher(t, label, store.MatchNotEqual, "a"), matcher(t, "profile_id", store.MatchNotEqual, "none"))); len(got) != 2 {
 		t.Errorf("got %q", got)
 	}
-	for text, want := range map[string]int{"AB": 3, "get": 12, "nothing": 0, "b": 6} {
-		if got := s.Spans(store.SpanQuery{Contains: text}); len(got) != want {
-			t.Errorf("%d spans contain %q, want %d", len(got), text, want)
+	for text, want := range map[string]string{"AB": "3", "nothing": "", "b": "23"} {
+		if got := names(store.SpanQuery{Contains: text}); got != want {
+			t.Errorf("%s contain %q, want %s", got, text, want)
 		}
 	}
-}
-
-// inAllSpans makes a request in all-spans scope: a root, two children and a grandchild,
-// each with CPU time of its own. It returns their ids.
-func inAllSpans(t *testing.T, tracer trace.Tracer, route string, length float64) (ids []string, samples []sample) {
-	t.Helper()
-	ctx, root := child(t.Context(), tracer, "GET /", "http.route", route)
-	below, first := tracer.Start(ctx, "first", at(0))
-	_, grandchild := child(below, tracer, "query", "db.query.text", "of "+route)
-	_, second := tracer.Start(ctx, "second", at(0))
-	for i, span := range []trace.Span{grandchild, second, first, root} {
-		span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
-		span.End(at(length - float64(i)/1000))
-		ids = append(ids, idOf(span))
-		samples = append(samples, sample{"main;of_" + route, int64(1 + i), labels("profile_id", idOf(span), "span_id", idOf(span))})
-	}
-	return ids, samples
 }
 
 // In all-spans scope a request is one span of the list, with what is below it.
 func TestRequests(t *testing.T) {
 	s := newStore(t)
 	tracer := newTracerProvider(s).Tracer("")
-	var roots, all []string
+	var roots, leaves []string
 	var samples []sample
 	for i := range 3 {
-		ids, more := inAllSpans(t, tracer, fmt.Sprint("r", i), 1+float64(i))
-		roots, all, samples = append(roots, ids[3]), append(all, ids...), append(samples, more...)
+		route := fmt.Sprint("r", i)
+		ctx, root := child(t.Context(), tracer, "GET /", "http.route", route)
+		below, first := tracer.Start(ctx, "first", at(0))
+		_, grandchild := child(below, tracer, "query", "db.query.text", "of "+route)
+		_, second := tracer.Start(ctx, "second", at(0))
+		for k, span := range []trace.Span{grandchild, second, first, root} {
+			span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
+			span.End(at(float64(4-i) - float64(k)/1000))
+			samples = append(samples, sample{"main;of_" + route, int64(1 + k), labels("profile_id", idOf(span), "span_id", idOf(span))})
+		}
+		roots, leaves = append(roots, idOf(root)), append(leaves, idOf(grandchild))
 	}
 	export(t, s, inWindow(0, exporter.KindCPU, cpuProfile(samples...)))
-	slices.Reverse(roots)
-	names := func(q store.SpanQuery) (ids []string) {
-		q.Requests = true
-		for _, span := range s.Spans(q) {
-			ids = append(ids, span.ProfileID)
+	for _, test := range []struct {
+		q    store.SpanQuery
+		want string
+	}{
+		{store.SpanQuery{Requests: true, Order: store.Slowest}, "GET / r0 +3, GET / r1 +3, GET / r2 +3"},
+		{store.SpanQuery{Requests: true, Order: store.Slowest, Limit: 1}, "GET / r0 +3"},
+		{store.SpanQuery{Order: store.Slowest, Limit: 1}, "query of r0"},
+		// A span that matches by itself is listed.
+		{store.SpanQuery{Requests: true, Name: "first", Order: store.Slowest, Limit: 1}, "first of r0 +1"},
+		{store.SpanQuery{Requests: true, Contains: "of r1"}, "query of r1"},
+		{store.SpanQuery{Below: roots[1], Order: store.Slowest}, "query of r1, second, first"},
+		{store.SpanQuery{Below: leaves[1]}, ""},
+		{store.SpanQuery{Below: "0000000000000000"}, ""},
+		{store.SpanQuery{Below: "no id"}, ""},
+	} {
+		var got []string
+		for _, span := range s.Spans(test.q) {
+			text := span.Name
+			if len(span.Attributes) > 0 {
+				text += " " + span.Attributes[0].Value
+			}
+			if span.Below > 0 {
+				text += fmt.Sprint(" +", span.Below)
+			}
+			got = append(got, text)
 		}
-		return ids
-	}
-	if got := names(store.SpanQuery{Order: store.Slowest}); !slices.Equal(got, roots) {
-		t.Errorf("got %q, want %q", got, roots)
-	}
-	if got := names(store.SpanQuery{Order: store.Slowest, Limit: 2}); !slices.Equal(got, roots[:2]) {
-		t.Errorf("got %q, want %q", got, roots[:2])
-	}
-	if got := s.Spans(store.SpanQuery{}); len(got) != len(all) || got[0].Below != 0 {
-		t.Errorf("%d spans without Requests", len(got))
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("%+v: got %q, want %s", test.q, got, test.want)
+		}
 	}
 	request := s.Spans(store.SpanQuery{Requests: true, Order: store.Slowest, Limit: 1})[0]
-	if request.Below != 3 || request.CPU != 4*tick || request.CPUInclusive != 10*tick {
+	if len(request.Attributes) != 2 || request.Attributes[1].Child != "query" || request.CPU != 4*tick || request.CPUInclusive != 10*tick {
 		t.Errorf("%+v", request)
 	}
-	want := []store.Attribute{{Key: "http.route", Value: "r2"}, {Key: "db.query.text", Value: "of r2", Child: "query"}}
-	if diff := cmp.Diff(want, request.Attributes); diff != "" {
-		t.Error(diff)
-	}
-	// A span that matches by itself is listed.
-	if got := s.Spans(store.SpanQuery{Requests: true, Name: "first", Order: store.Slowest}); len(got) != 3 || got[0].Below != 1 {
-		t.Errorf("by name: %+v", got)
-	}
-	if got := s.Spans(store.SpanQuery{Requests: true, Contains: "of r1"}); len(got) != 1 || got[0].Name != "query" {
-		t.Errorf("by attribute: %+v", got)
-	}
-	if got := s.Spans(store.SpanQuery{Below: roots[0]}); len(got) != 3 {
-		t.Errorf("below: %+v", got)
-	}
-	for _, id := range []string{"0000000000000000", "no id", all[0]} {
-		if got := s.Spans(store.SpanQuery{Below: id}); len(got) != 0 {
-			t.Errorf("below %q: %+v", id, got)
-		}
-	}
 	// A span has the attributes of its own alone.
-	if got, want := selectCPU(t, s, matcher(t, "span.http.route", store.MatchEqual, "r1")).Total, int64(4*tick); got != want {
-		t.Errorf("route r1: %d, want %d", got, want)
-	}
-	if got, want := selectCPU(t, s, matcher(t, "span.http.route", store.MatchNotEqual, "r1")).Total, int64(26*tick); got != want {
-		t.Errorf("other routes: %d, want %d", got, want)
-	}
-	if got, want := selectCPU(t, s, matcher(t, "span.db.query.text", store.MatchEqual, "of r1")).Total, int64(tick); got != want {
-		t.Errorf("query: %d, want %d", got, want)
+	if got := selectCPU(t, s, matcher(t, "span.http.route", store.MatchEqual, "r1")).Samples; got != 4 {
+		t.Errorf("a route has %d samples, want 4", got)
 	}
 	if _, err := openView(t, s).Spans(store.SpanQuery{Limit: -1}); err == nil {
 		t.Error("a negative limit is no error")

@@ -5,30 +5,12 @@ package store_test
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/spanprof/spanprof/exporter"
 )
-
-func localRootSpan(id trace.SpanID) sdktrace.ReadOnlySpan {
-	return tracetest.SpanStub{
-		Name:        "GET /",
-		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: id}),
-		StartTime:   epoch,
-		EndTime:     epoch.Add(step),
-		Attributes:  []attribute.KeyValue{attribute.String("http.route", "/")},
-		Resource:    checkout,
-	}.Snapshot()
-}
 
 // BenchmarkExport adds windows of the recorded service, of 900 samples on average.
 // The store has its code.
@@ -100,69 +82,6 @@ func BenchmarkReach(b *testing.B) {
 	}
 }
 
-func BenchmarkSelectSpan(b *testing.B) {
-	g := newGenerator()
-	s := newStore(b)
-	for n := range 10 {
-		p := g.profile(2000)
-		for i, sample := range p.Sample {
-			if i%2 == 0 {
-				sample.Label = map[string][]string{"span_id": {"00000000000000aa"}, "span_name": {strconv.Itoa(i % 3)}}
-			}
-		}
-		export(b, s, inWindow(n, exporter.KindCPU, p))
-	}
-	q := store.Query{Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "span_id", store.MatchEqual, "00000000000000aa")}}
-	view := openView(b, s)
-	b.ReportAllocs()
-	for b.Loop() {
-		if sel, err := view.Samples(q); err != nil || sel.Samples != 10000 {
-			b.Fatal(sel, err)
-		}
-	}
-}
-
-func BenchmarkSpans(b *testing.B) {
-	s := newStore(b)
-	p := s.SpanProcessor()
-	for i := range 50000 {
-		p.OnEnd(localRootSpan(trace.SpanID{1, byte(i >> 8), byte(i)}))
-	}
-	view := openView(b, s)
-	for _, order := range []store.Order{store.Newest, store.MostCPU} {
-		b.Run(fmt.Sprint(order), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := view.Spans(store.SpanQuery{Order: order, Limit: 100}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkTrace lists the spans of one trace in a store without room for more records.
-func BenchmarkTrace(b *testing.B) {
-	s := newStore(b)
-	tracer := newTracerProvider(s).Tracer("")
-	var last trace.Span
-	for s.Stats().SpansEvicted == 0 {
-		_, last = tracer.Start(b.Context(), "GET /")
-		last.End()
-	}
-	view := openView(b, s)
-	q := store.SpanQuery{TraceID: last.SpanContext().TraceID().String(), Running: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		if spans, err := view.Spans(q); err != nil || len(spans.Spans) != 1 {
-			b.Fatal(len(spans.Spans), err)
-		}
-	}
-	records := float64(s.Stats().Spans)
-	b.ReportMetric(records, "records")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
-}
-
 // BenchmarkFull queries a full store of the recorded service.
 func BenchmarkFull(b *testing.B) {
 	s := newStore(b)
@@ -199,6 +118,10 @@ func BenchmarkFull(b *testing.B) {
 			of := line
 			of.Matchers = byID.Matchers
 			_, err := view.Samples(of)
+			return err
+		},
+		"Spans/of a trace": func() error {
+			_, err := view.Spans(store.SpanQuery{TraceID: "00000000000000000000000000000001"})
 			return err
 		},
 		"Spans/newest":   func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },

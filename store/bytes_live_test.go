@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -29,8 +28,8 @@ func TestHeap(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	for maxBytes, samples := range map[int64]int{8 << 20: 500, 64 << 20: 2000, 256 << 20: 12_000} {
-		g := newGenerator()
+	for maxBytes, profiles := range map[int64]int{8 << 20: 1, 64 << 20: 3, 256 << 20: 14} {
+		r := readRecording(t)
 		before := heap()
 		s := newStore(t, store.WithMaxBytes(maxBytes))
 		tracer := newTracerProvider(s).Tracer("")
@@ -41,7 +40,9 @@ func TestHeap(t *testing.T) {
 			_, span := tracer.Start(t.Context(), fmt.Sprint("GET /", n), values, at(float64(n)/perWindow).(trace.SpanStartOption))
 			span.End(at(float64(n)/perWindow + 0.1).(trace.SpanEndOption))
 			if n%perWindow == perWindow-1 {
-				export(t, s, inWindow(n/perWindow, exporter.KindCPU, g.profile(samples)))
+				for range profiles {
+					export(t, s, r.replay(n/perWindow))
+				}
 			}
 			if n%(spans/4) == spans/4-1 {
 				s.Spans(store.SpanQuery{})

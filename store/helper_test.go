@@ -4,10 +4,8 @@
 package store_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -171,82 +169,6 @@ func folded(sel *store.Samples) []string {
 	return lines
 }
 
-// generator makes profiles of a program of 3,000 functions as a server writes
-// them: stacks of 10 to 50 frames with common roots, most samples in a span of
-// their own.
-type generator struct {
-	rand      *rand.Rand
-	mapping   *profile.Mapping
-	functions []*profile.Function
-	locations []*profile.Location
-	stacks    [][]*profile.Location
-}
-
-func newGenerator() *generator {
-	g := &generator{
-		rand:    rand.New(rand.NewPCG(1, 2)),
-		mapping: &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x4000000, File: "/usr/local/bin/server", HasFunctions: true},
-	}
-	for i := range 3000 {
-		f := &profile.Function{
-			ID:         uint64(i + 1),
-			Name:       fmt.Sprintf("github.com/example/server/internal/package%d.(*Type%d).Method%d", i%90, i%400, i),
-			Filename:   fmt.Sprintf("/go/src/github.com/example/server/internal/package%d/file%d.go", i%90, i%300),
-			StartLine:  int64(i),
-			SystemName: fmt.Sprintf("github.com/example/server/internal/package%d.(*Type%d).Method%d", i%90, i%400, i),
-		}
-		g.functions = append(g.functions, f)
-		l := &profile.Location{ID: f.ID, Mapping: g.mapping, Address: 0x400000 + f.ID*64, Line: []profile.Line{{Function: f, Line: f.StartLine + 3}}}
-		if i > 0 && i%5 == 0 {
-			l.Line = append([]profile.Line{{Function: g.functions[i-1], Line: int64(i)}}, l.Line...)
-		}
-		g.locations = append(g.locations, l)
-	}
-	for range 2000 {
-		depth := 10 + g.rand.IntN(40)
-		stack := make([]*profile.Location, depth)
-		for i := range stack {
-			// The nearer to the root, the fewer functions.
-			stack[depth-1-i] = g.locations[g.rand.IntN(min(len(g.locations), 4<<(i/2)))]
-		}
-		g.stacks = append(g.stacks, stack)
-	}
-	return g
-}
-
-// profile returns a profile of n samples.
-func (g *generator) profile(n int) *profile.Profile {
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Period:     int64(tick),
-		Mapping:    []*profile.Mapping{g.mapping},
-		Location:   g.locations,
-		Function:   g.functions,
-	}
-	var id, traceID string
-	for i := range n {
-		// Stacks are as uneven as in life.
-		stack := g.stacks[g.rand.IntN(1+g.rand.IntN(len(g.stacks)))]
-		s := &profile.Sample{Location: stack, Value: []int64{1, int64(tick)}}
-		if i%10 != 0 {
-			if id == "" || i%5 != 1 {
-				id = fmt.Sprintf("%016x", g.rand.Uint64())
-				traceID = fmt.Sprintf("%016x%016x", g.rand.Uint64(), g.rand.Uint64())
-			}
-			s.Label = map[string][]string{
-				"profile_id": {id},
-				"span_id":    {id},
-				"trace_id":   {traceID},
-				"span_name":  {fmt.Sprintf("GET /api/v1/resource%d", g.rand.IntN(40))},
-			}
-		}
-		p.Sample = append(p.Sample, s)
-	}
-	slices.SortStableFunc(p.Sample, func(a, b *profile.Sample) int { return cmp.Compare(len(a.Location), len(b.Location)) })
-	return p
-}
-
 // heapProfile returns a heap profile of n sites, as the runtime writes it.
 func heapProfile(n int) *profile.Profile {
 	var samples []sample
@@ -272,9 +194,9 @@ func heapProfile(n int) *profile.Profile {
 // fillUp exports windows until all windows before are evicted.
 func fillUp(tb testing.TB, s *store.Store) {
 	tb.Helper()
-	g, before := newGenerator(), s.Stats()
+	r, before := readRecording(tb), s.Stats()
 	for n := 2; s.Stats().WindowsEvicted < before.WindowsEvicted+int64(before.Windows); n++ {
-		export(tb, s, inWindow(n, exporter.KindCPU, g.profile(2000)))
+		export(tb, s, r.replay(n))
 	}
 }
 

@@ -72,20 +72,20 @@ func (h *chronicle) below(s *historySpan) (cpu time.Duration) {
 
 // coverage returns how much of a span's time its service has CPU profiles of.
 func (h *chronicle) coverage(s *historySpan) (coverage store.Coverage, complete, known bool) {
-	var covered time.Duration
-	var until time.Time
+	var covered, until int64
+	first, last := s.start.UnixNano(), s.end.UnixNano()
 	for _, w := range h.windows {
 		if w.kind != exporter.KindCPU || w.service != s.service || (w.process < h.process) != (s.process < h.process) {
 			continue
 		}
-		start := w.start
-		if start.Sub(until) < 200*time.Millisecond { // a rotation is no gap
+		start, end := w.start.UnixNano(), w.end.UnixNano()
+		if start-until < 200e6 { // a rotation is no gap
 			start = until
 		}
-		until = w.end
-		covered += max(0, earlier(w.end, s.end).Sub(later(start, s.start)))
+		until = end
+		covered += max(0, min(end, last)-max(start, first))
 	}
-	switch length := earlier(until, s.end).Sub(s.start); {
+	switch length := min(until, last) - first; {
 	case length <= 0 || covered == length:
 		coverage = store.CoverageWhole
 	case covered > 0:
@@ -93,21 +93,7 @@ func (h *chronicle) coverage(s *historySpan) (coverage store.Coverage, complete,
 	default:
 		coverage = store.CoverageNone
 	}
-	return coverage, !s.end.After(until), !until.IsZero()
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return coverage, last <= until, until > 0
 }
 
 // checkSpans compares the list of spans with the spans that ended.
@@ -143,7 +129,36 @@ func (h *chronicle) checkSpans(v store.View, held []*historyWindow) {
 	if len(byID) != manual {
 		h.fail("%d more spans are listed than ended", len(byID)-manual)
 	}
+	h.checkAbove(listed)
 	h.checkLists(v, listed)
+}
+
+// checkAbove compares the nearest span of the same list above each span.
+func (h *chronicle) checkAbove(list []store.Span) {
+	h.t.Helper()
+	isListed := make(map[string]bool)
+	for _, s := range list {
+		isListed[s.ProfileID] = true
+	}
+	spans := make(map[string]*historySpan)
+	for _, s := range h.ended {
+		spans[s.id] = s
+	}
+	for _, s := range list {
+		of := spans[s.ProfileID]
+		if of == nil || s.Earlier {
+			continue
+		}
+		want := ""
+		for of = of.parent; of != nil && spans[of.id] != nil && of.listed && want == ""; of = of.parent {
+			if isListed[of.id] {
+				want = of.id
+			}
+		}
+		if s.Above != want {
+			h.fail("%s %s is below %q, want %q", s.Name, s.ProfileID, s.Above, want)
+		}
+	}
 }
 
 // outlive returns the spans that outlive the windows of their samples. They are the
@@ -287,8 +302,12 @@ func (h *chronicle) checkLists(v store.View, all []store.Span) {
 		want = want[:min(len(want), q.Limit)]
 	}
 	var got []int64
-	for _, s := range must[store.SpanList](h)(v.Spans(q)).Spans {
+	list := must[store.SpanList](h)(v.Spans(q)).Spans
+	for _, s := range list {
 		got = append(got, value(&s))
+	}
+	if q.Limit == 0 {
+		h.checkAbove(list)
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		h.fail("%+v: %s", q, diff)

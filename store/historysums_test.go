@@ -4,6 +4,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -38,6 +40,11 @@ func (m naiveMatcher) matches(w *historyWindow, r *historyRow) bool {
 	}
 	if m.label == "span.http.route" {
 		equal = r.of != nil && !r.of.end.IsZero() && r.of.route == m.value
+	}
+	if m.label == "in_span_name" {
+		for of := r.of; of != nil && of.listed && !of.end.IsZero(); of = of.parent {
+			equal = equal || of.name == m.value
+		}
 	}
 	switch m.op {
 	case store.MatchNotEqual:
@@ -69,7 +76,7 @@ func (q *question) query(t *testing.T) store.Query {
 // than the windows held.
 func (q *question) listsSpans() bool {
 	return slices.ContainsFunc(q.matchers, func(m naiveMatcher) bool {
-		return m.op != store.MatchNotEqual && (strings.HasSuffix(m.label, "_id") || strings.HasPrefix(m.label, "span."))
+		return m.op != store.MatchNotEqual && (strings.HasSuffix(m.label, "_id") || strings.HasPrefix(m.label, "span.") || m.label == "in_span_name")
 	})
 }
 
@@ -77,11 +84,11 @@ func (q *question) listsSpans() bool {
 type naiveAnswer struct {
 	stacks         map[string]int64
 	total, samples int64
-	windows        int // with matches
+	byLabel        map[string][2]int64 // values and samples of each window, also momentary ones
 }
 
 func (h *chronicle) answer(q *question, windows []*historyWindow) naiveAnswer {
-	a := naiveAnswer{stacks: make(map[string]int64)}
+	a := naiveAnswer{stacks: make(map[string]int64), byLabel: make(map[string][2]int64)}
 	newest := make(map[string]*historyWindow)
 	var of []*historyWindow
 	for _, w := range windows {
@@ -90,16 +97,20 @@ func (h *chronicle) answer(q *question, windows []*historyWindow) naiveAnswer {
 		}
 		if of = append(of, w); slices.ContainsFunc(w.rows, func(r historyRow) bool { return q.matches(w, &r) }) {
 			newest[w.service] = w
-			a.windows++
 		}
 	}
 	for _, w := range of {
 		column := slices.Index(w.types, q.sampleType)
-		if strings.HasPrefix(q.sampleType, "inuse_") && newest[w.service] != w {
-			continue
-		}
+		isOld := strings.HasPrefix(q.sampleType, "inuse_") && newest[w.service] != w
 		for i := range w.rows {
-			if r := &w.rows[i]; q.matches(w, r) && r.values[column] != 0 {
+			r := &w.rows[i]
+			if !q.matches(w, r) || r.values[column] == 0 {
+				continue
+			}
+			key := fmt.Sprint(r.labels["span_name"], w.service, w.start.UnixNano())
+			sum := a.byLabel[key]
+			a.byLabel[key] = [2]int64{sum[0] + r.values[column], sum[1] + r.count}
+			if !isOld {
 				a.stacks[r.stack] += r.values[column]
 				a.total += r.values[column]
 				a.samples += r.count
@@ -130,7 +141,7 @@ func (h *chronicle) question() question {
 	}
 	equality := pick(h, []store.MatchOp{store.MatchEqual, store.MatchNotEqual})
 	for range h.IntN(3) {
-		switch h.IntN(7) {
+		switch h.IntN(8) {
 		case 0:
 			q.matchers = append(q.matchers, naiveMatcher{"lane", equality, pick(h, []string{"1", ""})})
 		case 1:
@@ -142,10 +153,12 @@ func (h *chronicle) question() question {
 		case 4:
 			q.matchers = append(q.matchers, naiveMatcher{"span.http.route", store.MatchEqual, "/1"})
 		case 5:
+			q.matchers = append(q.matchers, naiveMatcher{"in_span_name", store.MatchEqual, pick(h, []string{"GET /1", "query /0"})})
+		case 6:
 			if len(h.ended) > 0 {
 				q.matchers = append(q.matchers, naiveMatcher{pick(h, []string{"profile_id", "span_id", "ended_span_id"}), equality, pick(h, h.ended).id})
 			}
-		case 6:
+		case 7:
 			if len(h.ended) > 0 {
 				q.matchers = append(q.matchers, naiveMatcher{"trace_id", store.MatchRegexp, pick(h, h.ended).trace + "|" + pick(h, h.ended).trace})
 			}
@@ -183,24 +196,35 @@ func (h *chronicle) checkSums(v store.View, held []*historyWindow) {
 	if diff := gocmp.Diff(want.stacks, stacks); diff != "" || got.Total != want.total {
 		h.fail("%+v: total %d, want %d: %s", q, got.Total, want.total, diff)
 	}
+	query.Stacks, query.Pprof = false, true
+	p := must[*store.Samples](h)(v.Samples(query)).Profile
+	column, sum := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == q.sampleType }), int64(0)
+	for _, s := range p.Sample {
+		sum += s.Value[column]
+	}
+	if sum != want.total {
+		h.fail("%+v: total %d, %d in the pprof form", q, want.total, sum)
+	}
+	query.Pprof, query.Labels, query.Steps = false, []string{"span_name", "service_name"}, true
+	byLabel := make(map[string][2]int64)
+	for _, s := range must[*store.Samples](h)(v.Samples(query)).Sums {
+		byLabel[fmt.Sprint(s.Labels[0], s.Labels[1], s.Start.UnixNano())] = [2]int64{s.Value, s.Samples}
+	}
+	if q.kind == exporter.KindHeap { // its samples are sites
+		for _, sums := range []map[string][2]int64{byLabel, want.byLabel} {
+			for key, sum := range sums {
+				sums[key] = [2]int64{sum[0]}
+			}
+		}
+	}
+	if diff := gocmp.Diff(want.byLabel, byLabel); diff != "" {
+		h.fail("%+v: over time, by label: %s", q, diff)
+	}
 	if q.kind == exporter.KindHeap {
 		return
 	}
 	if got.Samples != want.samples {
 		h.fail("%+v: %d samples, want %d", q, got.Samples, want.samples)
-	}
-	sum := int64(0)
-	query.Stacks, query.Pprof = false, true
-	for _, s := range must[*store.Samples](h)(v.Samples(query)).Profile.Sample {
-		sum += s.Value[slices.Index([]string{"samples", q.sampleType}, q.sampleType)]
-	}
-	query.Pprof, query.Labels, query.Steps = false, []string{"span_name", "service_name"}, true
-	values := int64(0)
-	for _, s := range must[*store.Samples](h)(v.Samples(query)).Sums {
-		values += s.Value
-	}
-	if sum != want.total || values != want.total {
-		h.fail("%+v: total %d, %d in the pprof form, %d over time", q, want.total, sum, values)
 	}
 	query.Kind, query.SampleType = "", ""
 	kinds := must[*store.Samples](h)(v.Samples(query)).Sums

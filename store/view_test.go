@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,8 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -90,22 +91,32 @@ func agree(t *testing.T, s *store.Store) bool {
 		return false
 	}
 	defer view.Close()
-	var errs []error
-	fail := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
 	same := func(what string, got, want int64) {
 		if got != want {
-			errs = append(errs, fmt.Errorf("%s: got %d, want %d", what, got, want))
+			t.Errorf("%s: got %d, want %d", what, got, want)
 		}
 	}
-	cpu := store.Query{Kind: exporter.KindCPU, Stacks: true}
+	list := func(q store.SpanQuery) store.SpanList {
+		all, err := view.Spans(q)
+		if err != nil {
+			t.Error(err)
+		}
+		return all
+	}
+	selected := func(matchers ...store.Matcher) store.Samples {
+		all, err := view.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: matchers})
+		if err != nil {
+			t.Error(err)
+			return store.Samples{}
+		}
+		return *all
+	}
 
 	stats := view.Info().Stats
 	windows, err := view.Windows()
-	fail(err)
+	if err != nil {
+		t.Error(err)
+	}
 	same("windows", int64(len(windows)), int64(stats.Windows))
 	same("windows held", int64(stats.Windows), stats.WindowsReceived-stats.WindowsEvicted)
 	held := int64(0)
@@ -114,87 +125,33 @@ func agree(t *testing.T, s *store.Store) bool {
 			held += w.Samples
 		}
 	}
-	kinds, err := view.Samples(store.Query{})
-	fail(err)
-	for _, k := range kinds.Sums {
-		if k.Kind == exporter.KindCPU {
-			same("kinds[cpu]", k.Samples, held)
-		}
-	}
-
-	selection, err := view.Samples(cpu)
-	fail(err)
-	same("samples selected", selection.Samples, held)
-	p, err := view.Samples(store.Query{Kind: exporter.KindCPU, Pprof: true})
-	fail(err)
-	inProfile := int64(0)
-	for _, sample := range p.Profile.Sample {
-		inProfile += sample.Value[0]
-	}
-	same("samples in the profile", inProfile, held)
-	steps, err := view.Samples(store.Query{Kind: exporter.KindCPU, Labels: []string{"span_name"}, Steps: true})
-	fail(err)
-	overTime := int64(0)
-	for _, s := range steps.Sums {
-		overTime += s.Value
-	}
-	same("CPU over time", overTime, selection.Total)
-
-	named, err := view.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "span_name", store.MatchNotEqual, "")}})
-	fail(err)
-	totals, err := view.Spans(store.SpanQuery{Names: true})
-	fail(err)
-	byName, ended := time.Duration(0), 0
-	for _, total := range totals.Names {
+	same("samples selected", selected().Samples, held)
+	byName := time.Duration(0)
+	for _, total := range list(store.SpanQuery{Names: true}).Names {
 		byName += total.CPU
-		if total.Name != "job" {
-			ended += total.Spans
-		}
 	}
-	same("CPU by name", int64(byName), named.Total)
+	same("CPU by name", int64(byName), selected(matcher(t, "span_name", store.MatchNotEqual, "")).Total)
 
-	spans, err := view.Spans(store.SpanQuery{Running: true})
-	fail(err)
-	counted := map[string]int64{}
-	for _, span := range spans.Spans {
-		switch {
-		case span.Manual:
-			counted["manual"]++
-		case span.Running:
-			counted["running"]++
-		default:
-			counted["ended"]++
+	spans := list(store.SpanQuery{Running: true}).Spans
+	ended, running := 0, 0
+	for i, span := range spans {
+		if span.Running {
+			running++
+		} else if !span.Manual {
+			ended++
 		}
-	}
-	same("spans listed", counted["ended"], int64(stats.Spans))
-	same("running spans listed", counted["running"], int64(stats.SpansRunning))
-	// The list may have come from another moment than what follows it.
-	again, err := view.Spans(store.SpanQuery{Running: true})
-	fail(err)
-	same("spans listed again", int64(len(again.Spans)), int64(len(spans.Spans)))
-	for i, span := range spans.Spans {
 		// Of a thousand, some are enough.
-		if i%37 != 0 {
+		if i%37 != 0 || t.Failed() {
 			continue
 		}
-		list, err := view.Spans(store.SpanQuery{ID: span.ProfileID})
-		fail(err)
-		if len(list.Spans) != 1 {
-			errs = append(errs, fmt.Errorf("span %s is listed, but not found", span.ProfileID))
-			continue
+		if diff := cmp.Diff([]store.Span{span}, list(store.SpanQuery{ID: span.ProfileID}).Spans); diff != "" {
+			t.Errorf("span %s in the list and alone: %s", span.ProfileID, diff)
 		}
-		found := list.Spans[0]
-		if !reflect.DeepEqual(found, span) {
-			errs = append(errs, fmt.Errorf("span %s: got %+v, listed %+v", span.ProfileID, found, span))
-		}
-		sel, err := view.Samples(store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(t, "profile_id", store.MatchEqual, span.ProfileID)}})
-		fail(err)
-		same("samples of span "+span.ProfileID, sel.Samples, found.SamplesHeld)
+		same("samples of span "+span.ProfileID, selected(matcher(t, "profile_id", store.MatchEqual, span.ProfileID)).Samples, span.SamplesHeld)
 	}
-	for _, err := range errs[:min(len(errs), 3)] {
-		t.Error(err)
-	}
-	return len(errs) == 0
+	same("spans listed", int64(ended), int64(stats.Spans))
+	same("running spans listed", int64(running), int64(stats.SpansRunning))
+	return !t.Failed()
 }
 
 // TestViewEnds has a client that goes away.

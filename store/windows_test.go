@@ -4,7 +4,6 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -72,34 +71,5 @@ func TestServiceMatchers(t *testing.T) {
 		{"service_version", store.MatchEqual, "2", "d"},
 	} {
 		test.check(t, s)
-	}
-}
-
-// TestSteps sums by window, also momentary values.
-func TestSteps(t *testing.T) {
-	s := newStore(t)
-	named := func(name string) map[string]string { return labels("span_name", name) }
-	export(
-		t, s,
-		of("cart", "", 0, exporter.KindGoroutine, cpuProfile(sample{"f", 3, named("a")}, sample{"f", 5, nil})),
-		of("shop", "", 0, exporter.KindGoroutine, cpuProfile(sample{"g", 2, named("a")})),
-		of("shop", "", 1, exporter.KindGoroutine, cpuProfile(sample{"g", 1, named("a")})),
-	)
-	got, err := s.Samples(store.Query{Kind: exporter.KindGoroutine, SampleType: "samples", Labels: []string{"service_name", "span_name"}, Steps: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := epoch.Add(step)
-	want := []store.Sum{
-		{exporter.KindGoroutine, []string{"cart", "a"}, epoch, 3, 3},
-		{exporter.KindGoroutine, []string{"cart", ""}, epoch, 5, 5},
-		{exporter.KindGoroutine, []string{"shop", "a"}, epoch, 2, 2},
-		{exporter.KindGoroutine, []string{"shop", "a"}, second, 1, 1},
-	}
-	if diff := cmp.Diff(want, got.Sums); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := s.Samples(store.Query{Kind: exporter.KindGoroutine, SampleType: "none", Steps: true}); !errors.Is(err, store.ErrUnknownSampleType) {
-		t.Error(err)
 	}
 }

@@ -4,14 +4,11 @@
 package browser
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,77 +20,6 @@ import (
 
 // css selects the first element that matches.
 type css = chromedp.CSS
-
-// listedSpan is what the test needs of a span as format=json has it.
-type listedSpan struct {
-	ProfileID, Name, Query  string
-	Start                   time.Time
-	DurationNs              time.Duration
-	CPUSamples, WallSamples int
-	Complete                bool
-}
-
-// startExample runs an example and returns the address of its page.
-func startExample(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+name)
-	build.Dir = "../../../examples"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"-listen", "127.0.0.1:0"}, args...)...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	opened, ended := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if page, ok := strings.CutPrefix(lines.Text(), "Open "); ok {
-				opened <- page
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		<-ended // The context of the test has ended, and the program with it.
-		_ = cmd.Wait()
-	})
-	select {
-	case page := <-opened:
-		return page
-	case <-ended:
-		t.Fatalf("%s ended without saying where its page is", name)
-		return ""
-	}
-}
-
-// waitForSpan waits for a wanted span of a name, with its samples.
-func waitForSpan(t *testing.T, address, name string, wanted func(listedSpan) bool) listedSpan {
-	t.Helper()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		list := answerOf[struct{ Spans []listedSpan }](t, address+"?format=json&order=slowest&limit=20&name="+url.QueryEscape(name))
-		for _, span := range list.Spans {
-			if span.Complete && wanted(span) {
-				return span
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatalf("no span named %s has the samples that are wanted", name)
-		}
-	}
-}
 
 // browser is a Chromium that notes what it should not do.
 type browser struct {

@@ -5,11 +5,7 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"net/http"
 	"net/url"
-	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
@@ -65,32 +61,4 @@ func (b *browser) at() *url.URL {
 		b.t.Fatal(err)
 	}
 	return u
-}
-
-// fetch returns an answer of the server.
-func fetch(t *testing.T, address string) []byte {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: status %d, error %v: %s", address, resp.StatusCode, err, body)
-	}
-	return body
-}
-
-// answerOf decodes the JSON at an address.
-func answerOf[T any](t *testing.T, address string) (data T) {
-	t.Helper()
-	if err := json.Unmarshal(fetch(t, address), &data); err != nil {
-		t.Fatal(err)
-	}
-	return data
 }

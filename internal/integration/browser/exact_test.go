@@ -5,20 +5,14 @@ package browser
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 // exactOf are exact times of a span of 50 ms. It waited 30 ms for the lock of another span.
@@ -30,34 +24,26 @@ const exactOf = `{"format": "spanprof-exectrace/1", "start": %q, "durationNs": 5
 
 // TestTimeTab goes from a slow span to the span that held its lock.
 func TestTimeTab(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor()), sdktrace.WithResource(shop)).Tracer("")
+	s := newStore(t)
+	tracer := newTracer(s, ofShop)
 	start := time.Now().Add(-30 * time.Second)
-	var ids []string
+	var spans []trace.Span
 	for _, name := range []string{"GET /checkout", "refresh cache"} {
 		_, span := tracer.Start(t.Context(), name, trace.WithTimestamp(start))
 		span.End(trace.WithTimestamp(start.Add(50 * time.Millisecond)))
-		ids = append(ids, span.SpanContext().SpanID().String())
+		spans = append(spans, span)
 	}
-	slow, holder := ids[0], ids[1]
+	slow, holder := spans[0].SpanContext().SpanID().String(), spans[1].SpanContext().SpanID().String()
 	if err := s.AddExactTimes(slow, fmt.Appendf(nil, exactOf, start.Format(time.RFC3339Nano), slow, "GET /checkout", holder)); err != nil {
 		t.Fatal(err)
 	}
 	p := newCPU()
-	p.add([]int64{1, 1e7}, map[string][]string{"profile_id": {slow}, "span_id": {slow}}, "shop.(*Cart).render")
-	window := exporter.Window{Kind: exporter.KindCPU, Start: start.Add(-time.Second), Duration: 10 * time.Second, Resource: shop}
-	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, &p.Profile)); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(viewer.Handler(s))
-	t.Cleanup(server.Close)
+	p.add([]int64{1, 1e7}, ofSpan(spans[0], "GET /checkout"), "shop.(*Cart).render")
+	export(t, s, exporter.Window{Kind: exporter.KindCPU, Start: start.Add(-time.Second), Duration: shopWindow, Resource: ofShop}, p)
+	address := serve(t, s)
 
 	b := newBrowser(t)
-	b.run("the slow span", navigate(server.URL+"/"), click(`a.name[data-id="`+slow+`"]`), visible(`.graph canvas`))
+	b.run("the slow span", navigate(address), click(`a.name[data-id="`+slow+`"]`), visible(`.graph canvas`))
 	b.run("where its time went", click(`[data-tab=time]`), visible(`.exact .waits a.name`))
 	for selector, whole := range map[string]string{".answer .parts i": ".answer .parts", ".exact .lanes .track i": ".exact .lanes .track"} {
 		drawn := get(b, chromedp.Evaluate[float64](fmt.Sprintf(`[...document.querySelectorAll(%q)].reduce((sum, i) => sum + i.getBoundingClientRect().width, 0) / document.querySelector(%q).getBoundingClientRect().width`, selector, whole)))
@@ -74,5 +60,5 @@ func TestTimeTab(t *testing.T) {
 	if query := b.at().Query().Get("query"); !strings.Contains(query, holder) {
 		t.Errorf("the link leads to %s, want the span %s", query, holder)
 	}
-	b.check(server.URL + "/")
+	b.check(address)
 }

@@ -45,8 +45,7 @@ func seen(b *browser) view {
 // TestHistory walks through pages, back and forth. Each address shows the same page, also when it is
 // opened anew.
 func TestHistory(t *testing.T) {
-	o := newShop(t, true, 30)
-	address := o.serve(t)
+	address := newShop(t).address
 	b := newBrowser(t)
 	var steps []view
 	shown := func(ready string) {

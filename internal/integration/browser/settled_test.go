@@ -12,14 +12,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// counted counts the answers that a page waits for, and the parts of its header that move. An
-// answer counts until its text is read: the page has drawn it before another script sees the count.
+// counted counts the answers that a page waits for, and those that it read. It also lists the parts
+// of its header that move. An answer counts until its text is read: the page has drawn it before
+// another script sees the count.
 const counted = `(() => {
 	window.headerShifts = '';
 	new PerformanceObserver((list) => {
 		for (const entry of list.getEntries()) for (const s of entry.sources) if (s.node?.parentElement?.closest('#top')) headerShifts += [s.node.className, JSON.stringify(s.previousRect), JSON.stringify(s.currentRect)].join(' ') + ' ';
 	}).observe({ type: 'layout-shift', buffered: true });
 	window.onTheWay = 0;
+	window.polls = 0;
 	const real = fetch;
 	window.fetch = async (address, how) => {
 		// The page need not read the answer of a POST.
@@ -29,7 +31,7 @@ const counted = `(() => {
 			const answer = await real(address, how);
 			for (const form of ['text', 'json']) {
 				const read = answer[form].bind(answer);
-				answer[form] = () => read().finally(() => { onTheWay--; });
+				answer[form] = () => read().finally(() => { onTheWay--; polls++; });
 			}
 			return answer;
 		} catch (err) {

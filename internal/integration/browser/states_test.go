@@ -4,6 +4,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,16 +18,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // stage is a server that can hold back answers with data, and can go away.
@@ -47,190 +46,133 @@ func (s *stage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 }
 
-// methods is the number of functions of fillWide, more than a list or a graph has room for.
-const methods = 4000
+// profiling is the status of a process with a profiler that runs.
+var profiling = viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} })
 
-// fillWide puts in two windows of a program. In each, main.serve calls Method0 to Method3999
-// for a sample each. It calls indexbytebody for as many as all of them.
-func fillWide(t *testing.T, s *store.Store, res *resource.Resource, start time.Time) {
-	t.Helper()
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7,
-	}
-	at := func(name, file string) *profile.Location {
-		id := uint64(len(p.Function) + 1)
-		fn := &profile.Function{ID: id, Name: name, Filename: file}
-		l := &profile.Location{ID: id, Address: id, Line: []profile.Line{{Function: fn, Line: 1}}}
-		p.Function, p.Location = append(p.Function, fn), append(p.Location, l)
-		return l
-	}
-	serve := at("main.serve", "/src/main.go")
-	sample := func(n int64, leaf *profile.Location) {
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{leaf, serve}, Value: []int64{n, n * 1e7}})
-	}
-	for i := range methods {
-		sample(1, at(fmt.Sprint("shop.Method", i), "/src/shop.go"))
-	}
-	sample(methods, at("indexbytebody", "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"))
-	for i := range 2 {
-		window := exporter.Window{Kind: exporter.KindCPU, Start: start.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second, Resource: res}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p)); err != nil {
-			t.Fatal(err)
+// awaits waits for a text, which an answer that is on its way changes.
+func (b *browser) awaits(what, selector, want string) {
+	b.t.Helper()
+	got := ""
+	for end := time.Now().Add(stepTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if got = b.text(selector); regexp.MustCompile(want).MatchString(got) {
+			return
 		}
 	}
+	b.t.Errorf("%s: %s has %q, want %s", what, selector, got, want)
 }
 
-// TestStates reads the texts of a page that waits, and of one without a server. Others are of a
-// span that runs, and of graphs and lists without room for all.
+// TestStates has a page that waits for its answers, and one without a server.
 func TestStates(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shop := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))).Tracer("")
-	start := time.Now().Add(-time.Minute)
-	for i := range 130 {
-		_, span := tracer.Start(t.Context(), fmt.Sprintf("op %03d", i), trace.WithTimestamp(start))
-		span.SetAttributes(attribute.String("http.route", "/a"))
-		span.End(trace.WithTimestamp(start.Add(time.Duration(i+1) * time.Millisecond)))
-	}
-	fillWide(t, s, shop, start)
-	on := &stage{Handler: viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))}
+	o := newShop(t)
+	on := &stage{Handler: viewer.Handler(o.store, profiling)}
 	server := httptest.NewServer(on)
 	t.Cleanup(server.Close)
 	b := newBrowser(t)
-	text := func(what, selector, want string) {
-		t.Helper()
-		// An answer that is on its way changes the text.
-		got := b.text(selector)
-		for end := time.Now().Add(stepTime); time.Now().Before(end); {
-			if regexp.MustCompile(want).MatchString(got) {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
-			got = b.text(selector)
-		}
-		t.Errorf("%s: %s has %q, want %s", what, selector, got, want)
-	}
-	rows := func() int {
-		return get(b, chromedp.Evaluate[int](`document.querySelectorAll('.spans tbody tr').length`))
-	}
-	open := func(step string, params ...string) {
-		t.Helper()
-		v := url.Values{}
-		for i := 0; i < len(params); i += 2 {
-			v.Set(params[i], params[i+1])
-		}
-		b.run(step, chromedp.Navigate(server.URL+"/?"+v.Encode()))
-	}
-
-	// held does something while answers are held back.
-	held := func(do func()) {
+	// held opens a page while answers are held back.
+	held := func(page, waiting string) {
 		on.mu.Lock()
 		defer on.mu.Unlock()
-		do()
+		b.run("on its way: "+page, navigate(server.URL+page), until(waiting))
 	}
-	held(func() {
-		open("a list that is on its way")
-		b.run("it says so", until(`document.querySelector('.count')?.textContent === 'Loading spans …'`))
-	})
-	b.run("its rows", until(`document.querySelectorAll('.spans tbody tr').length === 100`))
-	b.run("the names", chromedp.WaitVisible(css(`.names`)))
-	text("more names", `.aside:first-child > button`, `^Show 122 more names, `)
-	b.run("nothing else is on its way", settled)
-	held(func() {
+	held("/", `document.querySelector('.count')?.textContent === 'Loading spans …'`)
+	b.run("its rows", until(`document.querySelectorAll('.spans tbody tr').length === 100`), settled)
+	func() {
+		on.mu.Lock()
+		defer on.mu.Unlock()
 		b.run("another order that is on its way",
-			chromedp.Click(css(`.choice label:has([value=slowest])`)), // What is asked for meanwhile is held back too.
+			chromedp.Click(css(`.choice label:has([value=slowest])`)),
 			until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'true'`))
-	})
+	}()
 	b.run("it has come", until(`document.querySelector('.list > section').getAttribute('aria-busy') === 'false'`))
-	text("the slowest", `.spans tbody tr .name`, `^op 129$`)
 
 	on.down.Store(true)
-	b.run("the server is gone", chromedp.WaitVisible(css(`.pill.gone`)))
-	text("since when", `.pill`, `^no answer since \d\d:\d\d:\d\d$`)
-	text("the alert", `#alert`, `^The server has not answered since \d\d:\d\d:\d\d \(.*\): the page is from then`)
-	if n := rows(); n != 100 {
-		t.Errorf("%d rows are left, want 100", n)
-	}
+	b.run("the server is gone", visible(`.pill.gone`))
+	b.awaits("since when", `.pill`, `^no answer since \d\d:\d\d:\d\d$`)
+	b.awaits("the alert", `#alert`, `^The server has not answered since \d\d:\d\d:\d\d \(.*\): the page is from then`)
+	shows(b, "the rows that are left", `document.querySelectorAll('.spans tbody tr').length`, 100)
 	b.screenshots("gone")
 	on.down.Store(false)
-	b.run("it is back", chromedp.WaitVisible(css(`.pill.on`)), chromedp.WaitNotVisible(css(`#alert`)))
-	text("it is back", `.pill`, `^profiling$`)
+	b.run("it is back", visible(`.pill.on`), chromedp.WaitNotVisible(css(`#alert`)))
 
-	held(func() {
-		b.run("names that are on their way", navigate(server.URL+"/names"),
-			until(`document.querySelector('.tools [role=status]')?.innerText === 'Summing the spans …' && !document.querySelector('.bynames').checkVisibility()`))
-	})
+	held("/names", `document.querySelector('.tools [role=status]')?.innerText === 'Summing the spans …' && !document.querySelector('.bynames').checkVisibility()`)
 	b.run("the names", visible(`.bynames tbody tr`))
-	text("their number", `.tools [role=status]`, `^130 names of 130 spans`)
+	held("/?query=.cpu", `document.querySelector('main').textContent === 'Summing the samples …'`)
+	b.run("the graph", visible(`.graph canvas`))
+}
 
-	held(func() {
-		open("a graph that is on its way", "query", ".cpu")
-		b.run("it says so", until(`document.querySelector('main').textContent === 'Summing the samples …'`))
-	})
-	b.run("the graph", chromedp.WaitVisible(css(`.graph canvas`)), chromedp.WaitVisible(css(`.strip canvas`)))
-	text("packages", `.panel .chips`, `(?s)^internal/bytealg\s*50\.0 %.*shop\s*50\.0 %`)
-	b.run("search a narrow frame",
-		chromedp.SendKeys(css(`.graph [data-search]`), "Method1999"),
-		until(`document.querySelector('.found').textContent.includes('total')`))
-	text("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
-	b.screenshots("found-in-cut")
-	b.run("zoom to it by keyboard",
-		chromedp.Focus(css(`.graph canvas`)),
-		chromedp.KeyEvent("n"),
-		settled,
-		chromedp.KeyEvent(kb.Enter),
-		until(`document.querySelector('.found').textContent.endsWith('100.0 % of the zoomed frame')`))
-	text("the zoom", `.detail .about`, `^shop\.Method1999\s*20\.0 ms, 0\.01 % of the total`)
-	if search := get(b, chromedp.Evaluate[string](`location.search`)); !strings.Contains(search, "search=Method1999") {
-		t.Errorf("the address is %q", search)
-	}
-	zoomed := b.text(`.detail .about`)
-	b.run("both after a reload", chromedp.Reload(), until(`document.querySelector('.found')?.textContent.endsWith('100.0 % of the zoomed frame')`))
-	if got := b.text(`.detail .about`); got != zoomed {
-		t.Errorf("after a reload it is zoomed to %q, was %q", got, zoomed)
-	}
+// TestNarrowFrame finds a frame without a pixel, and copies its link.
+func TestNarrowFrame(t *testing.T) {
+	s, p := newStore(t), newCPU()
+	p.add([]int64{2, 2e7}, nil, "shop.narrow", "main.serve")
+	p.add([]int64{19998, 19998e7}, nil, "indexbytebody", "main.serve")
+	p.known["indexbytebody"].Line[0].Function.Filename = "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"
+	export(t, s, exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Duration: shopWindow, Resource: ofShop}, p)
+	address := serve(t, s)
+	b := newBrowser(t)
+	b.run("search it", navigate(address+"?query=.cpu"), visible(`.graph canvas`), chromedp.SendKeys(css(`.graph [data-search]`), "narrow"))
+	b.awaits("found", `.found`, `^0\.01 % of the total \(20\.0 ms\)`)
+	b.awaits("packages", `.panel .chips`, `^internal/bytealg\s*100`)
+	b.screenshots("narrow-frame")
+	b.run("zoom to it by keyboard", chromedp.Focus(css(`.graph canvas`)), chromedp.KeyEvent("n"), settled, chromedp.KeyEvent(kb.Enter))
+	b.awaits("the zoom", `.detail .about`, `^shop\.narrow\s*20\.0 ms, 0\.01 % of the total`)
 	get(b, chromedp.Evaluate[bool](`(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`))
 	b.run("copy the link", click(`.copied button`), until(`window.copied !== undefined`))
 	if copied := get(b, chromedp.Evaluate[string](`copied`)); !regexp.MustCompile(`from=\d{13}&until=\d{13}`).MatchString(copied) {
 		t.Errorf("the link is %q", copied)
 	}
-	x, y, width := b.box(`.strip canvas`)
-	b.run("the second range",
-		chromedp.DragAndDropXY(x+width*0.6, y+20, x+width*0.9, y+20),
-		chromedp.WaitVisible(css(`.chosen .another`)),
-		click(`.chosen .another`),
-		chromedp.DragAndDropXY(x+width*0.1, y+20, x+width*0.4, y+20),
-		chromedp.WaitVisible(css(`.chosen .primary`)))
-	text("the ranges", `.chosen`, `Compare the first range with this one\s*Drop$`)
-	if strings.Contains(b.text(`.chosen`), "false") {
-		t.Errorf("the ranges have %q", b.text(`.chosen`))
-	}
+}
 
-	_, running := tracer.Start(t.Context(), "still running", trace.WithTimestamp(time.Now().Add(-time.Minute)))
-	id := running.SpanContext().SpanID().String()
-	open("a span that runs", "query", fmt.Sprintf(".cpu{profile_id=%q}", id))
-	b.run("its time", chromedp.WaitVisible(css(`.tiles`)))
-	text("its time", `.tiles`, `^Duration so far`)
-	before := b.text(`.tiles`)
-	b.run("it goes on", until(fmt.Sprintf(`document.querySelector('.tiles').innerText !== %q`, before)))
+// TestRunningSpan shows a span that goes on. Its graph stays as zoomed as it was.
+func TestRunningSpan(t *testing.T) {
+	s := newStore(t)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(ofShop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	_, span := spanprof.NewTracerProvider(tp).Tracer("").Start(t.Context(), "still running", trace.WithTimestamp(time.Now().Add(-time.Minute)))
 	takes := func() {
 		t.Helper()
 		p := newCPU()
-		p.add([]int64{10, 1e8}, map[string][]string{"profile_id": {id}, "span_id": {id}}, "main.work", "main.serve")
-		window := exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-30 * time.Second), Duration: 10 * time.Second, Resource: shop}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, &p.Profile)); err != nil {
-			t.Fatal(err)
-		}
+		p.add([]int64{10, 1e8}, ofSpan(span, "still running"), "main.work", "main.serve")
+		export(t, s, exporter.Window{Kind: exporter.KindCPU, Start: time.Now().Add(-30 * time.Second), Duration: shopWindow, Resource: ofShop}, p)
 	}
+	b := newBrowser(t)
+	id := span.SpanContext().SpanID().String()
+	b.run("a span that runs", navigate(serve(t, s, profiling)+"?query="+url.QueryEscape(fmt.Sprintf(".cpu{profile_id=%q}", id))))
+	b.awaits("its time", `.tiles`, `^Duration so far`)
+	before := b.text(`.tiles`)
+	b.run("it goes on", until(fmt.Sprintf(`document.querySelector('.tiles').innerText !== %q`, before)))
 	takes()
 	b.run("its graph", visible(`.graph canvas`), settled, chromedp.Focus(css(`.graph canvas`)), chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter))
-	text("a part of it", `.detail .about`, `^main\.work\s*100 ms, 100\.0 % of the total`)
+	b.awaits("a part of it", `.detail .about`, `^main\.work\s*100 ms, 100\.0 % of the total`)
 	takes()
-	text("more of it, as zoomed as before", `.detail .about`, `^main\.work\s*200 ms, 100\.0 % of the total`)
-	running.End()
+	b.awaits("more of it, as zoomed as before", `.detail .about`, `^main\.work\s*200 ms, 100\.0 % of the total`)
+	span.End()
 	b.run("it ends", until(`document.querySelector('.tiles').innerText.startsWith('Duration\n')`))
+}
+
+// lacking is a source that cannot be searched as a whole, as a Pyroscope server.
+type lacking struct{ store.Source }
+
+type lackingView struct{ store.View }
+
+func (s lacking) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := s.Source.View(ctx, from, until)
+	return lackingView{v}, err
+}
+
+func (v lackingView) Info() store.Info {
+	info := v.View.Info()
+	info.Lacks = store.LacksUpdates | store.LacksRecords | store.LacksWindows
+	return info
+}
+
+// TestSourceThatLacks does not offer what the source cannot do.
+func TestSourceThatLacks(t *testing.T) {
+	address := serve(t, lacking{newShop(t).store})
+	b := newBrowser(t)
+	b.run("the list of spans", navigate(address), visible(`.spans a.name`))
+	shows(b, "hidden conditions", `[...document.querySelectorAll('.tools .check, .tools select, .tools label:has([value=slowest])')].every((e) => e.hidden)`, true)
+	b.run("the log", navigate(address+"log"), visible(`main h1`))
+	if text := b.text(`main`); strings.Contains(text, "Counters") || strings.Contains(text, "Memory") && strings.Contains(text, "0 B of 0 B") {
+		t.Errorf("the log has %q", text)
+	}
+	b.check(address)
 }

@@ -4,7 +4,6 @@
 package browser
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,39 +14,25 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 // TestStripOfMoments draws the heap in use over time: bars are as high as the heap, however long
 // their windows are. A range has the heap at its end.
 func TestStripOfMoments(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	for _, window := range []struct{ duration, mebibytes int64 }{{10, 10}, {10, 40}, {5, 20}} {
-		f := &profile.Function{ID: 1, Name: "main.main"}
-		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-		duration := time.Duration(window.duration) * time.Second
-		err := s.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindHeap, Start: start, Duration: duration}, &profile.Profile{
-			SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
-			Sample:     []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{window.mebibytes << 20}}},
-			Location:   []*profile.Location{l},
-			Function:   []*profile.Function{f},
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, window := range []struct{ seconds, mebibytes int64 }{{10, 10}, {10, 40}, {5, 20}} {
+		p, duration := newCPU(), time.Duration(window.seconds)*time.Second
+		p.SampleType = []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}
+		p.add([]int64{window.mebibytes << 20}, nil, "main.main")
+		export(t, s, exporter.Window{Kind: exporter.KindHeap, Start: start, Duration: duration}, p)
 		start = start.Add(duration)
 	}
-	server := httptest.NewServer(viewer.Handler(s))
-	t.Cleanup(server.Close)
+	address := serve(t, s)
 
 	b := newBrowser(t)
 	b.run("the heap in use",
-		chromedp.Navigate(server.URL+"/?query=.inuse_space"),
+		chromedp.Navigate(address+"?query=.inuse_space"),
 		chromedp.WaitVisible(css(`.strip canvas`)),
 		settled)
 	if title := b.text(`.strip h2`); title != "Heap in use over time" {
@@ -76,5 +61,5 @@ func TestStripOfMoments(t *testing.T) {
 	if text := b.text(`.chosen`); !strings.Contains(text, "20.0 MiB of heap in use at the end of 15") {
 		t.Errorf("the range is %q", text)
 	}
-	b.check(server.URL + "/")
+	b.check(address)
 }

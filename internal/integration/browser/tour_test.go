@@ -6,7 +6,6 @@ package browser
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,24 +19,16 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 // starved fills a store with forty searches. The last one waits 5.5 of its 6 seconds for a CPU.
 func starved(t *testing.T) string {
 	t.Helper()
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("")
+	s := newStore(t)
+	tracer := newTracer(s, ofShop)
 	start := time.Now().Add(-time.Minute)
 	cpu, wall := newCPU(), newCPU()
 	wall.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "wall", Unit: "nanoseconds"}}
@@ -48,11 +39,9 @@ func starved(t *testing.T) string {
 			took, ready = 6*time.Second, 5500*time.Millisecond
 		}
 		_, span := tracer.Start(t.Context(), "GET /search", trace.WithTimestamp(start.Add(time.Duration(i)*time.Second)), trace.WithAttributes(attribute.String("url.query", fmt.Sprint("q=", i)), attribute.Int("http.response.status_code", 200)))
-		id := span.SpanContext().SpanID().String()
-		span.SetAttributes(attribute.String("pyroscope.profile.id", id))
-		labels := map[string][]string{"profile_id": {id}, "span_id": {id}, "span_name": {"GET /search"}}
+		span.SetAttributes(attribute.String("pyroscope.profile.id", span.SpanContext().SpanID().String()))
 		add := func(p *cpuProfile, d time.Duration, stack ...string) {
-			p.add([]int64{int64(d / (10 * time.Millisecond)), int64(d)}, labels, stack...)
+			p.add([]int64{int64(d / (10 * time.Millisecond)), int64(d)}, ofSpan(span, "GET /search"), stack...)
 		}
 		add(cpu, (took-ready)/2, "regexp.(*machine).step", "regexp.(*Regexp).doExecute", "main.search")
 		add(cpu, (took-ready)/4, "regexp.(*machine).add", "regexp.(*machine).step", "regexp.(*Regexp).doExecute", "main.search")
@@ -72,13 +61,9 @@ func starved(t *testing.T) string {
 		sample.Location[0] = &leaf
 	}
 	for kind, p := range map[exporter.Kind]*cpuProfile{exporter.KindCPU: cpu, exporter.KindWall: wall} {
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(exporter.Window{Kind: kind, Start: start, Duration: 50 * time.Second, Resource: res}, &p.Profile)); err != nil {
-			t.Fatal(err)
-		}
+		export(t, s, exporter.Window{Kind: kind, Start: start, Duration: 50 * time.Second, Resource: ofShop}, p)
 	}
-	server := httptest.NewServer(viewer.Handler(s))
-	t.Cleanup(server.Close)
-	return server.URL + "/"
+	return serve(t, s)
 }
 
 // TestTour does what the page is for, in all looks. It counts the clicks from the list.
