@@ -6,10 +6,7 @@
 package queriertest
 
 import (
-	"bytes"
-	"cmp"
-	"compress/gzip"
-	"embed"
+	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -19,12 +16,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
-//go:embed testdata/*.json
-var files embed.FS
+//go:embed testdata/v2.json
+var recorded []byte
 
 // Recording is the answers of a server, and some facts about its contents.
 type Recording struct {
@@ -50,15 +46,10 @@ type Exchange struct {
 	Gzipped []byte          `json:",omitempty"`
 }
 
-// Load returns the recording of a server. Its storage is "v2", or "dual" for a server with
-// both that still queried v1.
-func Load(storage string) (*Recording, error) {
-	data, err := files.ReadFile("testdata/" + storage + ".json")
-	if err != nil {
-		return nil, err
-	}
+// Load returns the recording of a server with storage v2.
+func Load() (*Recording, error) {
 	r := &Recording{}
-	return r, json.Unmarshal(data, r)
+	return r, json.Unmarshal(recorded, r)
 }
 
 // ServeHTTP answers as the server did. The status is 500 for unrecorded questions.
@@ -95,70 +86,6 @@ func (e Exchange) write(w http.ResponseWriter) {
 	}
 	w.WriteHeader(e.Status)
 	_, _ = w.Write(body)
-}
-
-// Recorder forwards questions to a server, and records the answers.
-type Recorder struct {
-	// Server is the address of the server.
-	Server string
-
-	mu        sync.Mutex
-	exchanges []Exchange
-}
-
-// Exchanges returns the recorded exchanges, each question once.
-func (r *Recorder) Exchanges() []Exchange {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(r.exchanges), func(a, b Exchange) int {
-		return cmp.Or(strings.Compare(a.Question, b.Question), strings.Compare(a.Start, b.Start))
-	})
-}
-
-// ServeHTTP implements http.Handler.
-func (r *Recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	e, err := r.pass(request)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	r.mu.Lock()
-	if !slices.ContainsFunc(r.exchanges, e.is) {
-		r.exchanges = append(r.exchanges, e)
-	}
-	r.mu.Unlock()
-	e.write(w)
-}
-
-func (r *Recorder) pass(request *http.Request) (Exchange, error) {
-	e, body, err := questionOf(request)
-	if err != nil {
-		return Exchange{}, err
-	}
-	onward, err := http.NewRequestWithContext(request.Context(), request.Method, r.Server+request.URL.Path, bytes.NewReader(body))
-	if err != nil {
-		return Exchange{}, err
-	}
-	onward.Header.Set("Content-Type", request.Header.Get("Content-Type"))
-	answer, err := http.DefaultClient.Do(onward)
-	if err != nil {
-		return Exchange{}, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if body, err = io.ReadAll(answer.Body); err != nil {
-		return Exchange{}, err
-	}
-	e.Status, e.ContentType = answer.StatusCode, answer.Header.Get("Content-Type")
-	if json.Valid(body) && len(body) < 4<<10 {
-		e.Answer = body
-		return e, nil
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, err = z.Write(body)
-	err = errors.Join(err, z.Close())
-	e.Gzipped = packed.Bytes()
-	return e, err
 }
 
 // questionOf returns the question of a request, and its body.

@@ -25,7 +25,7 @@ import (
 // recorded: from the list to a span, and to its comparison with its baseline.
 func TestView(t *testing.T) {
 	b := newBrowser(t)
-	r, err := queriertest.Load("v2")
+	r, err := queriertest.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,8 +222,7 @@ func TestRequests(t *testing.T) {
 			return err
 		},
 		func() error { _, err := c.SelectSeries(t.Context(), s, nil, time.Second, 0); return err },
-		func() error { _, _, _, err := c.Spans(t.Context(), s, time.Second, 3); return err },
-		func() error { _, err := c.LabelValues(t.Context(), "{}", "x", s.From, s.Until); return err },
+		func() error { _, err := c.Spans(t.Context(), s, time.Second, 3); return err },
 		func() error { _, err := c.Series(t.Context(), "{}", []string{"x"}, s.From, s.Until); return err },
 	}
 	for _, call := range calls {
@@ -240,7 +239,6 @@ func TestRequests(t *testing.T) {
 		"SelectSeries " + asJSON + " " + selected + `"groupBy":["x"],"step":1.0005,"limit":"7"}`,
 		"SelectSeries " + asJSON + " " + selected + `"groupBy":null,"step":1.0005}`,
 		"SelectHeatmap " + asJSON + " " + selected + `"step":1.0005,"groupBy":["service_name","span_name"],"queryType":"HEATMAP_QUERY_TYPE_SPAN","exemplarType":"EXEMPLAR_TYPE_SPAN","limit":"3"}`,
-		"LabelValues " + asJSON + " " + times + `"name":"x","matchers":["{}"]}`,
 		"Series " + asJSON + " " + times + `"matchers":["{}"],"labelNames":["x"]}`,
 	}
 	for i := range want {
@@ -252,36 +250,35 @@ func TestRequests(t *testing.T) {
 
 // The answers have the fields of querier.proto, and errors are passed on.
 func TestAnswers(t *testing.T) {
-	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"names":["n"],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"},{"name":"span_name","value":"GET /"}],
+	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"},{"name":"span_name","value":"GET /"}],
 		"points":[{"value":1.5,"timestamp":"1000"}],
 		"slots":[{"counts":[3,4],"exemplars":[{"timestamp":"2000","spanId":"s","traceId":"t","value":"9"}]}]}]}`
 	status := 200
 	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(status, asJSON, text), nil })
 	for range 2 {
 		sets, err1 := c.Series(t.Context(), "", nil, time.Time{}, time.Time{})
-		names, err2 := c.LabelValues(t.Context(), "", "", time.Time{}, time.Time{})
-		total, err3 := c.Total(t.Context(), Selector{})
-		points, err4 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0)
-		spans, all, cut, err5 := c.Spans(t.Context(), Selector{}, time.Second, 1)
-		got := fmt.Sprint(sets, names, total, points, spans, all, cut)
-		want := fmt.Sprint([]map[string]string{{"a": "b"}}, []string{"n"}, 12,
+		total, err2 := c.Total(t.Context(), Selector{})
+		points, err3 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0)
+		spans, err4 := c.Spans(t.Context(), Selector{}, time.Second, 1)
+		got := fmt.Sprint(sets, total, points, spans)
+		want := fmt.Sprint([]map[string]string{{"a": "b"}}, 12,
 			[]Points{{map[string]string{"service_name": "shop", "span_name": "GET /"}, []Point{{time.UnixMilli(1000), 1.5}}}},
-			[]Span{{"s", "t", map[string]string{"service_name": "shop", "span_name": "GET /"}, time.UnixMilli(2000), 9}}, 7, true)
+			Spans{[]Span{{"s", "t", map[string]string{"service_name": "shop", "span_name": "GET /"}, time.UnixMilli(2000), 9}}, 7, true})
 		if status != 200 {
-			want = fmt.Sprint([]map[string]string(nil), []string(nil), 0, []Points(nil), []Span(nil), 0, false)
+			want = fmt.Sprint([]map[string]string(nil), 0, []Points(nil), Spans{})
 		}
 		if got != want {
 			t.Errorf("status %d: got %s, want %s", status, got, want)
 		}
-		for i, err := range []error{err1, err2, err3, err4, err5} {
+		for i, err := range []error{err1, err2, err3, err4} {
 			if (err != nil) != (status != 200) {
 				t.Errorf("status %d, call %d: %v", status, i, err)
 			}
 		}
 		status, text = 500, `{"code":"internal","message":"no"}`
 	}
-	if _, _, cut, err := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asJSON, `{"series":[{}]}`), nil }).Spans(t.Context(), Selector{}, time.Second, 2); cut || err != nil {
-		t.Errorf("one series of two: cut %v, %v", cut, err)
+	if list, err := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asJSON, `{"series":[{}]}`), nil }).Spans(t.Context(), Selector{}, time.Second, 2); list.Cut || err != nil {
+		t.Errorf("one series of two: %+v, %v", list, err)
 	}
 }
 
