@@ -135,8 +135,8 @@ func spanLabels(q store.SpanQuery) string {
 	return "{" + strings.Join(labels, ",") + "}"
 }
 
-// page returns the spans that the server lists for a selector, and its answer, of which one
-// span may be in several profiles.
+// page returns the spans that the server lists for a selector, and its answer. One span may be
+// in several profiles.
 func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier.Spans, error) {
 	cpu, err := v.cpuType()
 	if cpu == "" {
