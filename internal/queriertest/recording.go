@@ -14,7 +14,6 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -30,20 +29,14 @@ type Recording struct {
 	Span          string
 	CPU           time.Duration
 	Service, Name string
-	Exchanges     []Exchange
-}
-
-// Exchange is a question and its answer.
-type Exchange struct {
-	// Question is the method with the request, without its time.
-	Question    string
-	Status      int
-	ContentType string
-	// Start and End are the question's time range, in milliseconds.
-	Start, End string
-	// Answer is set for short answers in JSON, Gzipped for others.
-	Answer  json.RawMessage `json:",omitempty"`
-	Gzipped []byte          `json:",omitempty"`
+	Exchanges     []struct {
+		// Question is the method with the request, without its time.
+		Question    string
+		ContentType string
+		// Answer is set for short answers in JSON, Gzipped for others.
+		Answer  json.RawMessage
+		Gzipped []byte
+	}
 }
 
 // Load returns the recording of a server with storage v2.
@@ -54,61 +47,43 @@ func Load() (*Recording, error) {
 
 // ServeHTTP answers as the server did. The status is 500 for unrecorded questions.
 func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	asked, _, err := questionOf(request)
+	asked, err := questionOf(request)
+	for _, e := range r.Exchanges {
+		if err != nil || e.Question != asked {
+			continue
+		}
+		w.Header().Set("Content-Type", e.ContentType)
+		body := []byte(e.Answer)
+		if e.Answer == nil {
+			// The client unpacks it, as it does a server's.
+			w.Header().Set("Content-Encoding", "gzip")
+			body = e.Gzipped
+		}
+		_, _ = w.Write(body)
+		return
+	}
+	http.Error(w, fmt.Sprint("not recorded: ", asked, err), http.StatusInternalServerError)
+}
+
+func questionOf(request *http.Request) (string, error) {
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	i := slices.IndexFunc(r.Exchanges, asked.is)
-	if i < 0 {
-		// A question about now was recorded at another time.
-		i = slices.IndexFunc(r.Exchanges, func(e Exchange) bool { return e.Question == asked.Question })
-	}
-	if i < 0 {
-		http.Error(w, "not recorded: "+asked.Question, http.StatusInternalServerError)
-		return
-	}
-	r.Exchanges[i].write(w)
-}
-
-// is reports whether both are the same question.
-func (e Exchange) is(other Exchange) bool {
-	return e.Question == other.Question && e.Start == other.Start && e.End == other.End
-}
-
-func (e Exchange) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", e.ContentType)
-	body := []byte(e.Answer)
-	if e.Answer == nil {
-		// The client unpacks it, as it does a server's.
-		w.Header().Set("Content-Encoding", "gzip")
-		body = e.Gzipped
-	}
-	w.WriteHeader(e.Status)
-	_, _ = w.Write(body)
-}
-
-// questionOf returns the question of a request, and its body.
-func questionOf(request *http.Request) (e Exchange, body []byte, err error) {
-	if body, err = io.ReadAll(request.Body); err != nil {
-		return e, nil, err
+		return "", err
 	}
 	fields := map[string]any{}
 	if strings.HasSuffix(request.Header.Get("Content-Type"), "json") {
 		err = json.Unmarshal(body, &fields)
-		delete(fields, "step") // follows from the time
 	} else {
 		fields, err = fieldsOf(body)
 	}
 	if err != nil {
-		return e, nil, err
+		return "", err
 	}
-	e.Start, e.End = fmt.Sprint(fields["start"]), fmt.Sprint(fields["end"])
-	delete(fields, "start")
-	delete(fields, "end")
+	for _, of := range []string{"step", "start", "end"} {
+		delete(fields, of)
+	}
 	text, err := json.Marshal(fields)
-	e.Question = path.Base(request.URL.Path) + " " + string(text)
-	return e, body, err
+	return path.Base(request.URL.Path) + " " + string(text), err
 }
 
 // fieldNames are the fields of a SelectMergeStacktracesRequest in protobuf.

@@ -117,14 +117,13 @@ type Point struct {
 	Value float64
 }
 
-// SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
-// for all. Spans and Traces of s are ignored.
+// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans and Traces of s are ignored.
 func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
 	request := struct {
 		selection
 		GroupBy []string `json:"groupBy"`
 		Step    float64  `json:"step"`
-		Limit   int64    `json:"limit,string,omitempty"`
+		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
 	request.SpanSelector, request.TraceSelector = nil, nil
 	var answer struct {
