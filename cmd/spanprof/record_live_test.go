@@ -6,14 +6,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/pprof"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +18,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +28,8 @@ import (
 	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// service starts a process with net/http/pprof and returns it when it answers.
-func service(t *testing.T, address string) *exec.Cmd {
+// service starts a process with net/http/pprof and returns when it answers.
+func service(t *testing.T, address string) {
 	t.Helper()
 	bound := livetest.Context(t, livetest.Most)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -41,23 +37,21 @@ func service(t *testing.T, address string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { end(cmd) })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	for {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close()
-			return cmd
+			return
 		}
 		if bound.Err() != nil {
 			t.Fatal(err)
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-}
-
-func end(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
 }
 
 // freeAddress returns a loopback address that nobody listens on. Linux has so many hosts
@@ -74,35 +68,6 @@ func freeAddress(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
-}
-
-// recordUntil runs spanprof record for as long as done reports false.
-func recordUntil(t *testing.T, done func() bool, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var polling sync.WaitGroup
-	defer polling.Wait()
-	polling.Go(func() {
-		defer cancel()
-		for ctx.Err() == nil && !done() {
-			<-time.After(10 * time.Millisecond)
-		}
-	})
-	var out, errs bytes.Buffer
-	code = run(ctx, append([]string{"record", "-for", "1h"}, args...), &out, &errs)
-	cancel() // where it has ended by itself
-	return code, out.String(), errs.String()
-}
-
-// cpuFiles returns the files with CPU profiles below dir.
-func cpuFiles(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*-cpu.pprof.gz"))
-	if err != nil {
-		t.Error(err)
-	}
-	return files
 }
 
 // recorded returns what a directory has, as the other subcommands read it.
@@ -206,58 +171,6 @@ func TestRecord(t *testing.T) {
 		if runtime.GOOS == "linux" && p.Replica != all[0].Replica {
 			t.Errorf("%s: replica %q, want %q", p.Name, p.Replica, all[0].Replica)
 		}
-	}
-}
-
-// Profiles of a process that is restarted are of two runs.
-func TestRecordRestart(t *testing.T) {
-	t.Parallel()
-	address := freeAddress(t)
-	first := service(t, address)
-	dir := t.TempDir()
-	restarted, before := false, 0
-	code, stdout, stderr := recordUntil(t, func() bool {
-		files := cpuFiles(t, dir)
-		if len(files) > 0 && !restarted {
-			end(first)
-			// Longer than the second that a window takes, so that one is missing.
-			<-time.After(time.Second)
-			before = len(cpuFiles(t, dir))
-			service(t, address)
-			restarted = true
-		}
-		// Until a window of the second run is recorded too.
-		return restarted && len(files) > before
-	}, "-o", dir, "-every", "1s", "http://"+address)
-	if code != exitDone || !strings.Contains(stdout, "2 runs of the process") {
-		t.Errorf("code %d, stdout %q", code, stdout)
-	}
-	for _, want := range []string{"; it is retried", "it is there again after", "it was restarted"} {
-		if strings.Count(stderr, want) != 1 {
-			t.Errorf("stderr\n%s\nwant %q once", stderr, want)
-		}
-	}
-	replicas := map[string]int{}
-	for _, p := range profilesOf(recorded(t, dir), exporter.KindCPU) {
-		replicas[p.Replica]++
-	}
-	if len(replicas) != 2 {
-		t.Errorf("CPU profiles by run: %v", replicas)
-	}
-}
-
-func TestRecordLacksKinds(t *testing.T) {
-	t.Parallel()
-	mux := http.NewServeMux()
-	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "3s", server.URL) // a kind may be missing before the other answers
-	if code != exitDone || !strings.Contains(stdout, ": 2 profiles, ") || !strings.Contains(stdout, "; it has no [block cpu heap mutex]") || strings.Contains(stdout, "gap") {
-		t.Errorf("code %d, stdout %q", code, stdout)
-	}
-	if strings.Count(stderr, "the kind is left out") != 4 {
-		t.Errorf("stderr %q", stderr)
 	}
 }
 

@@ -6,10 +6,7 @@
 package queriertest
 
 import (
-	"bytes"
-	"cmp"
-	"compress/gzip"
-	"embed"
+	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -17,14 +14,12 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
-//go:embed testdata/*.json
-var files embed.FS
+//go:embed testdata/v2.json
+var recorded []byte
 
 // Recording is the answers of a server, and some facts about its contents.
 type Recording struct {
@@ -34,154 +29,61 @@ type Recording struct {
 	Span          string
 	CPU           time.Duration
 	Service, Name string
-	Exchanges     []Exchange
-}
-
-// Exchange is a question and its answer.
-type Exchange struct {
-	// Question is the method with the request, without its time.
-	Question    string
-	Status      int
-	ContentType string
-	// Start and End are the question's time range, in milliseconds.
-	Start, End string
-	// Answer is set for short answers in JSON, Gzipped for others.
-	Answer  json.RawMessage `json:",omitempty"`
-	Gzipped []byte          `json:",omitempty"`
-}
-
-// Load returns the recording of a server. Its storage is "v2", or "dual" for a server with
-// both that still queried v1.
-func Load(storage string) (*Recording, error) {
-	data, err := files.ReadFile("testdata/" + storage + ".json")
-	if err != nil {
-		return nil, err
+	Exchanges     []struct {
+		// Question is the method with the request, without its time.
+		Question    string
+		ContentType string
+		// Answer is set for short answers in JSON, Gzipped for others.
+		Answer  json.RawMessage
+		Gzipped []byte
 	}
+}
+
+// Load returns the recording of a server with storage v2.
+func Load() (*Recording, error) {
 	r := &Recording{}
-	return r, json.Unmarshal(data, r)
+	return r, json.Unmarshal(recorded, r)
 }
 
 // ServeHTTP answers as the server did. The status is 500 for unrecorded questions.
 func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	asked, _, err := questionOf(request)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	asked, err := questionOf(request)
+	for _, e := range r.Exchanges {
+		if err != nil || e.Question != asked {
+			continue
+		}
+		w.Header().Set("Content-Type", e.ContentType)
+		body := []byte(e.Answer)
+		if e.Answer == nil {
+			// The client unpacks it, as it does a server's.
+			w.Header().Set("Content-Encoding", "gzip")
+			body = e.Gzipped
+		}
+		_, _ = w.Write(body)
 		return
 	}
-	i := slices.IndexFunc(r.Exchanges, asked.is)
-	if i < 0 {
-		// A question about now was recorded at another time.
-		i = slices.IndexFunc(r.Exchanges, func(e Exchange) bool { return e.Question == asked.Question })
-	}
-	if i < 0 {
-		http.Error(w, "not recorded: "+asked.Question, http.StatusInternalServerError)
-		return
-	}
-	r.Exchanges[i].write(w)
+	http.Error(w, fmt.Sprint("not recorded: ", asked, err), http.StatusInternalServerError)
 }
 
-// is reports whether both are the same question.
-func (e Exchange) is(other Exchange) bool {
-	return e.Question == other.Question && e.Start == other.Start && e.End == other.End
-}
-
-func (e Exchange) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", e.ContentType)
-	body := []byte(e.Answer)
-	if e.Answer == nil {
-		// The client unpacks it, as it does a server's.
-		w.Header().Set("Content-Encoding", "gzip")
-		body = e.Gzipped
-	}
-	w.WriteHeader(e.Status)
-	_, _ = w.Write(body)
-}
-
-// Recorder forwards questions to a server, and records the answers.
-type Recorder struct {
-	// Server is the address of the server.
-	Server string
-
-	mu        sync.Mutex
-	exchanges []Exchange
-}
-
-// Exchanges returns the recorded exchanges, each question once.
-func (r *Recorder) Exchanges() []Exchange {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(r.exchanges), func(a, b Exchange) int {
-		return cmp.Or(strings.Compare(a.Question, b.Question), strings.Compare(a.Start, b.Start))
-	})
-}
-
-// ServeHTTP implements http.Handler.
-func (r *Recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	e, err := r.pass(request)
+func questionOf(request *http.Request) (string, error) {
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	r.mu.Lock()
-	if !slices.ContainsFunc(r.exchanges, e.is) {
-		r.exchanges = append(r.exchanges, e)
-	}
-	r.mu.Unlock()
-	e.write(w)
-}
-
-func (r *Recorder) pass(request *http.Request) (Exchange, error) {
-	e, body, err := questionOf(request)
-	if err != nil {
-		return Exchange{}, err
-	}
-	onward, err := http.NewRequestWithContext(request.Context(), request.Method, r.Server+request.URL.Path, bytes.NewReader(body))
-	if err != nil {
-		return Exchange{}, err
-	}
-	onward.Header.Set("Content-Type", request.Header.Get("Content-Type"))
-	answer, err := http.DefaultClient.Do(onward)
-	if err != nil {
-		return Exchange{}, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if body, err = io.ReadAll(answer.Body); err != nil {
-		return Exchange{}, err
-	}
-	e.Status, e.ContentType = answer.StatusCode, answer.Header.Get("Content-Type")
-	if json.Valid(body) && len(body) < 4<<10 {
-		e.Answer = body
-		return e, nil
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, err = z.Write(body)
-	err = errors.Join(err, z.Close())
-	e.Gzipped = packed.Bytes()
-	return e, err
-}
-
-// questionOf returns the question of a request, and its body.
-func questionOf(request *http.Request) (e Exchange, body []byte, err error) {
-	if body, err = io.ReadAll(request.Body); err != nil {
-		return e, nil, err
+		return "", err
 	}
 	fields := map[string]any{}
 	if strings.HasSuffix(request.Header.Get("Content-Type"), "json") {
 		err = json.Unmarshal(body, &fields)
-		delete(fields, "step") // follows from the time
 	} else {
 		fields, err = fieldsOf(body)
 	}
 	if err != nil {
-		return e, nil, err
+		return "", err
 	}
-	e.Start, e.End = fmt.Sprint(fields["start"]), fmt.Sprint(fields["end"])
-	delete(fields, "start")
-	delete(fields, "end")
+	for _, of := range []string{"step", "start", "end"} {
+		delete(fields, of)
+	}
 	text, err := json.Marshal(fields)
-	e.Question = path.Base(request.URL.Path) + " " + string(text)
-	return e, body, err
+	return path.Base(request.URL.Path) + " " + string(text), err
 }
 
 // fieldNames are the fields of a SelectMergeStacktracesRequest in protobuf.

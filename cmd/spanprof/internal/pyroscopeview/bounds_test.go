@@ -5,7 +5,6 @@ package pyroscopeview
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,32 +21,15 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// large is a server with a number of series and of values of span_name. It has one span, of
-// the last name.
-type large struct{ series, values int }
+// large is a server with a number of series.
+type large struct{ series int }
 
 func (s large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
-	body, _ := io.ReadAll(r.Body)
 	switch r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] {
 	case "Series":
 		set := `{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"}]}`
 		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(slices.Repeat([]string{set}, s.series), ","))
-	case "LabelValues":
-		names := []string{"shop"}
-		if strings.Contains(string(body), `"name":"span_name"`) {
-			names = nil
-			for i := range s.values {
-				names = append(names, fmt.Sprintf("name-%03d", i))
-			}
-		}
-		_ = json.NewEncoder(w).Encode(map[string][]string{"names": names})
-	case "SelectMergeStacktraces":
-		total := 7
-		if last := fmt.Sprintf("name-%03d", s.values-1); strings.Contains(string(body), "span_name=~") && !strings.Contains(string(body), last) {
-			total = 0
-		}
-		_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, total)
 	default:
 		_, _ = io.WriteString(w, "{}")
 	}
@@ -63,6 +44,7 @@ func viewOf(t *testing.T, server http.Handler) *view {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
+	v.(*view).notes = nil // on the time
 	return v.(*view)
 }
 
@@ -91,65 +73,6 @@ func TestCallsOfAPage(t *testing.T) {
 	})
 }
 
-// The name of a span is searched among 256 values, in a bounded number of calls.
-func TestValues(t *testing.T) {
-	for values, want := range map[int]string{1: "name-000", 5: "name-004", 256: "name-255", 257: ""} {
-		var calls atomic.Int64
-		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			calls.Add(1)
-			large{1, values}.ServeHTTP(w, r)
-		}))
-		spans, err := v.byID("00000000000000AA")
-		if err != nil || len(spans) != 1 || spans[0].Name != want || spans[0].Service != "shop" || spans[0].CPU != 7 || spans[0].ProfileID != "00000000000000aa" {
-			t.Errorf("%d values: %+v, %v, want the name %q", values, spans, err, want)
-		}
-		if note := strings.Join(v.notes, ""); strings.Contains(note, "the server has 257 of them") != (values > 256) {
-			t.Errorf("%d values: note %q", values, note)
-		}
-		if n := calls.Load(); n > 32 {
-			t.Errorf("%d values: %d calls", values, n)
-		}
-	}
-}
-
-// A span of a day and its trace are listed from the minutes of the span.
-func TestNear(t *testing.T) {
-	now := time.Now()
-	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
-		at := now.Add(-ago)
-		lists := 0
-		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var asked struct {
-				Start, End int64 `json:",string"`
-			}
-			body, _ := io.ReadAll(r.Body)
-			_ = json.Unmarshal(body, &asked)
-			holds := asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End
-			w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
-			switch r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] {
-			case "SelectMergeStacktraces":
-				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, map[bool]int{true: 7}[holds])
-			case "SelectHeatmap":
-				lists++
-				if d := time.Duration(asked.End-asked.Start) * time.Millisecond; !holds || d > nearTime {
-					t.Errorf("%s ago: a list of %s, with the span: %t", ago, d, holds)
-				}
-				_, _ = fmt.Fprintf(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa","traceId":"t","timestamp":"%d"}]}]}]}`, at.UnixMilli())
-			default:
-				large{series: 1}.ServeHTTP(w, r)
-			}
-		}))
-		v.from, v.until = now.Add(-24*time.Hour), now
-		span, err := v.byID("00000000000000aa")
-		if err != nil || len(span) != 1 || span[0].Name != "GET /" || span[0].Start.UnixMilli() != at.UnixMilli() {
-			t.Fatalf("%s ago: %+v, %v", ago, span, err)
-		}
-		if trace, err := v.list(store.SpanQuery{TraceID: "t"}); err != nil || len(trace) != 1 || lists != 1 {
-			t.Errorf("%s ago: trace %+v, %v, %d lists", ago, trace, err, lists)
-		}
-	}
-}
-
 // A page lists at most 20,000 services, versions and types.
 func TestSeriesOfAPage(t *testing.T) {
 	if all, err := viewOf(t, large{series: 20_000}).series(); err != nil || len(all) != 20_000 {
@@ -175,9 +98,9 @@ func TestConditions(t *testing.T) {
 		want     conditions
 		notes    int
 	}{
-		{nil, conditions{labels: "{}", simple: true}, 0},
-		{[]string{"", "=", ""}, conditions{labels: "{}", simple: true}, 0},
-		{[]string{"service_name", "=", "shop"}, conditions{labels: `{service_name="shop"}`, service: "shop", simple: true}, 0},
+		{nil, conditions{labels: "{}"}, 0},
+		{[]string{"", "=", ""}, conditions{labels: "{}"}, 0},
+		{[]string{"service_name", "=", "shop"}, conditions{labels: `{service_name="shop"}`, service: "shop"}, 0},
 		{[]string{"service_name", "!=", "shop"}, conditions{labels: `{service_name!="shop"}`}, 0},
 		{[]string{"http.route", "=~", "/a.*", "x", "!~", "b"}, conditions{labels: `{http_route=~"/a.*",x!~"b"}`}, 0},
 		{[]string{"profile_id", "=", strings.ToUpper(a)}, conditions{labels: "{}", spans: []string{a}, ids: true}, 0},
@@ -218,36 +141,17 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 	return list
 }
 
-// Types of a kind are listed once, for one service or for all.
+// Types of a kind and sample type are listed once.
 func TestTypesOf(t *testing.T) {
 	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
-	heap := querier.Type{ID: "c", Sample: "inuse_space", Kind: exporter.KindHeap}
-	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", heap}}}
-	for _, test := range []struct {
-		kind    exporter.Kind
-		service string
-		want    []querier.Type
-	}{
-		{exporter.KindCPU, "", []querier.Type{cpu, other}},
-		{exporter.KindCPU, "shop", []querier.Type{cpu}},
-		{exporter.KindCPU, "cart", []querier.Type{other}},
-		{exporter.KindHeap, "", []querier.Type{heap}},
-		{exporter.KindHeap, "shop", nil},
-	} {
-		if got, err := v.typesOf(test.kind, test.service); err != nil || !slices.Equal(got, test.want) {
-			t.Errorf("%s of %q: got %v, %v, want %v", test.kind, test.service, got, err, test.want)
-		}
-	}
-	if got, err := v.sampleTypes(exporter.KindCPU, "cpu", ""); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
+	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}}}
+	if got, err := v.typesOf(exporter.KindCPU, "cpu"); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := v.standardTypes(exporter.KindCPU, "cart"); err != nil || len(got) != 0 {
-		t.Errorf("only another sample type: got %v, %v", got, err)
-	}
-	if _, err := v.sampleTypes(exporter.KindCPU, "x", ""); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
+	if _, err := v.typesOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := v.sampleTypes(exporter.KindMutex, "delay", ""); err != nil || got != nil {
+	if got, err := v.typesOf(exporter.KindMutex, "delay"); err != nil || got != nil {
 		t.Errorf("no such kind: got %v, %v", got, err)
 	}
 }

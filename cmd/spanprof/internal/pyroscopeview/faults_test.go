@@ -26,7 +26,7 @@ func answers(status int, contentType, body string) http.Handler {
 // except answers as recorded; another server answers one method.
 func except(t *testing.T, method string, other http.Handler) http.Handler {
 	t.Helper()
-	r, err := queriertest.Load("v2")
+	r, err := queriertest.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,10 @@
 package pyroscopeview
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 
@@ -19,68 +15,13 @@ import (
 	"github.com/spanprof/spanprof/internal/queriertest"
 )
 
-// To record the answers of a server with one span, run this. The span has a profile by two
-// replicas of a service and one of another:
-//
-//	go test ./internal/pyroscopeview -run Recorded -record http://localhost:4040 -storage v2 -about '{"Span":...}'
-//
-// -about is a queriertest.Recording without its exchanges. The same for -storage dual.
-var (
-	record  = flag.String("record", "", "ask the server at this `address`, and record its answers")
-	storage = flag.String("storage", "v2", "the `storage` of the server to record")
-	about   = flag.String("about", "", "what is known of the server to record, as `JSON`")
-)
-
-var recorder queriertest.Recorder
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	recorder.Server = *record
-	code := m.Run()
-	if *record != "" && code == 0 {
-		if err := save(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-func save() error {
-	r, err := recording(*storage)
-	if err != nil {
-		return err
-	}
-	r.Exchanges = recorder.Exchanges()
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	// A line each.
-	data = bytes.ReplaceAll(data, []byte(`{"Question"`), []byte("\n"+`{"Question"`))
-	return os.WriteFile("../../../../internal/queriertest/testdata/"+*storage+".json", append(data, '\n'), 0o644)
-}
-
-func recording(storage string) (*queriertest.Recording, error) {
-	if *record == "" {
-		return queriertest.Load(storage)
-	}
-	r := &queriertest.Recording{}
-	return r, json.Unmarshal([]byte(*about), r)
-}
-
-// recorded returns the page over a server with the recorded answers of a storage.
-func recorded(t *testing.T, of string) (http.Handler, *queriertest.Recording) {
+// recorded returns the page over a server with recorded answers: of one span, with a profile
+// by two replicas of a service and one of another.
+func recorded(t *testing.T) (http.Handler, *queriertest.Recording) {
 	t.Helper()
-	if *record != "" && of != *storage {
-		t.Skip("another storage is being recorded")
-	}
-	r, err := recording(of)
+	r, err := queriertest.Load()
 	if err != nil {
 		t.Fatal(err)
-	}
-	if *record != "" {
-		return over(t, &recorder, 64<<20), r
 	}
 	return over(t, r, 64<<20), r
 }

@@ -26,10 +26,8 @@ type conditions struct {
 	ids bool
 	// none reports that nothing can meet the conditions.
 	none bool
-	// service is the required value of service_name; simple reports whether there are
-	// no other conditions.
+	// service is the required value of service_name.
 	service string
-	simple  bool
 }
 
 var operators = map[store.MatchOp]string{
@@ -41,7 +39,7 @@ var operators = map[store.MatchOp]string{
 
 // conditionsOf returns the conditions of matchers. The server selects ids only by lists.
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
-	c := conditions{simple: true}
+	c := conditions{}
 	var labels []string
 	for _, m := range matchers {
 		if m.OnSpan() {
@@ -54,16 +52,12 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 			if err := v.addIDs(&c, m); err != nil {
 				return c, err
 			}
-			c.ids, c.simple = true, false
+			c.ids = true
 			continue
 		case serviceName:
 			if m.Op() == store.MatchEqual {
 				c.service = m.Value()
-				break
 			}
-			c.simple = false
-		default:
-			c.simple = false
 		}
 		labels = append(labels, labelName(m.Label())+operators[m.Op()]+strconv.Quote(m.Value()))
 	}

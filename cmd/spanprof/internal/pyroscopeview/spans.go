@@ -5,6 +5,8 @@ package pyroscopeview
 
 import (
 	"cmp"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,6 +21,8 @@ import (
 )
 
 const (
+	// maxNames bounds the names of the list of names.
+	maxNames = 500
 	// spanSteps is into how many steps the time of a list is cut: the server gives some
 	// spans of each.
 	spanSteps = 20
@@ -26,46 +30,63 @@ const (
 	spanSeries = 100
 )
 
-// spanPage is spans that the server gives.
-type spanPage struct {
-	spans []querier.Span
-	total int64
-	cut   bool
-	// missing is set if the server cannot list spans of that time.
-	missing bool
-}
-
-// page returns the spans that the server gives for a selector. What it does not have is
-// an empty page.
-func (v *view) page(s querier.Selector) (*spanPage, error) {
-	if p, ok := v.listed[key(s)]; ok {
-		return p, nil
-	}
-	step := max(time.Second, (s.Until.Sub(s.From) / spanSteps).Truncate(time.Second))
-	p := &spanPage{}
-	var err error
-	p.spans, p.total, p.cut, err = v.client.Spans(v.ctx, s, step, spanSeries)
-	switch {
-	case querier.IsUnimplemented(err):
-		p.missing = true
-	case err != nil:
-		return nil, err
-	}
-	v.listed[key(s)] = p
-	return p, nil
-}
-
 // Spans implements store.View.
 func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 	switch {
 	case q.ID != "":
-		list.Spans, err = v.byID(q.ID)
+		list.Spans, err = v.byID(strings.ToLower(q.ID))
 	case q.Names:
-		list.Names, err = v.nameTotals()
+		list.Names, err = v.names()
 	default:
 		list.Spans, err = v.list(q)
 	}
 	return list, err
+}
+
+// cpuType returns the id of the type of CPU time, "" if there is none.
+func (v *view) cpuType() (string, error) {
+	types, err := v.typesOf(exporter.KindCPU, "cpu")
+	switch {
+	case errors.Is(err, store.ErrUnknownSampleType) || err == nil && len(types) == 0:
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return types[0].ID, nil
+}
+
+// names returns the CPU time by name. The number of spans is unknown.
+func (v *view) names() ([]store.NameTotal, error) {
+	cpu, err := v.cpuType()
+	if cpu == "" {
+		return nil, err
+	}
+	from := v.from.Truncate(time.Millisecond)
+	step := (v.until.Sub(from) + time.Millisecond).Truncate(time.Millisecond) // One step has all of it.
+	s := querier.Selector{Type: cpu, Labels: "{}", From: from, Until: from.Add(step)}
+	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) >= maxNames {
+		v.note(fmt.Sprintf("the list of names has the %d with most CPU time", maxNames))
+	}
+	var names []store.NameTotal
+	for _, p := range all {
+		sum := 0.0
+		for _, point := range p.Points {
+			if point.Time.After(from) {
+				sum += point.Value
+			}
+		}
+		if name := p.Labels[labelkey.SpanName]; name != "" {
+			names = append(names, store.NameTotal{Service: p.Labels[serviceName], Name: name, Label: name, CPU: time.Duration(sum), CPUSamples: 1})
+		}
+	}
+	slices.SortFunc(names, func(a, b store.NameTotal) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
+	})
+	return names, nil
 }
 
 // list returns the spans that a query lists.
@@ -75,33 +96,16 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)
-	for _, found := range v.spans {
-		if q.TraceID != "" && found.TraceID == q.TraceID {
-			from, until = found.from, found.until // The rest of a trace is near.
-		}
-	}
-	s := querier.Selector{Labels: spanLabels(q), From: from, Until: until}
-	all := &spanPage{}
-	types, err := v.standardTypes(exporter.KindCPU, q.Service)
+	rows, all, err := v.page(spanLabels(q), from, until)
 	if err != nil {
 		return nil, err
 	}
-	if len(types) > 0 {
-		s.Type = types[0].ID
-		if all, err = v.page(s); err != nil {
-			return nil, err
-		}
+	if all.Total > int64(len(all.Spans)) {
+		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time and name: %d of %d, a span counting once for each of its profiles", len(all.Spans), all.Total))
 	}
-	if all.missing {
-		v.note("the server lists no spans of this time, as its storage v2 does: ask for one by its id, or for less time")
-	}
-	if all.total > int64(len(all.spans)) {
-		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time and name: %d of %d, a span counting once for each of its profiles", len(all.spans), all.total))
-	}
-	if all.cut {
+	if all.Cut {
 		v.note(fmt.Sprintf("of more than %d names, it lists no spans", spanSeries))
 	}
-	rows := spanRows(all.spans)
 	rows = slices.DeleteFunc(rows, func(s store.Span) bool { return q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID) })
 	slices.SortFunc(rows, func(a, b store.Span) int {
 		byCPU := cmp.Or(cmp.Compare(b.CPU, a.CPU), b.Start.Compare(a.Start), cmp.Compare(a.ProfileID, b.ProfileID))
@@ -131,11 +135,22 @@ func spanLabels(q store.SpanQuery) string {
 	return "{" + strings.Join(labels, ",") + "}"
 }
 
-// spanRows returns the spans of a list. A span may be in several profiles.
-func spanRows(list []querier.Span) []store.Span {
-	rows := make([]store.Span, 0, len(list))
+// page returns the spans that the server lists for a selector, and its answer. One span may be
+// in several profiles.
+func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier.Spans, error) {
+	cpu, err := v.cpuType()
+	if cpu == "" {
+		return nil, querier.Spans{}, err
+	}
+	step := max(time.Second, (until.Sub(from) / spanSteps).Truncate(time.Second))
+	all, err := v.client.Spans(v.ctx, querier.Selector{Type: cpu, Labels: labels, From: from, Until: until}, step, spanSeries)
+	if querier.IsUnimplemented(err) {
+		v.note("the server lists no spans, as its storage v2 does: ask for one by its id")
+		return nil, querier.Spans{}, nil
+	}
+	var rows []store.Span
 	places := make(map[string]int)
-	for _, s := range list {
+	for _, s := range all.Spans {
 		i, ok := places[s.ID]
 		if !ok {
 			i = len(rows)
@@ -152,5 +167,50 @@ func spanRows(list []querier.Span) []store.Span {
 		row.CPU += time.Duration(s.Value)
 		row.CPUInclusive, row.CPUSamples = row.CPU, 1
 	}
-	return rows
+	return rows, all, err
+}
+
+// byID returns the span with an id. A span is known if it has samples. The server does not
+// return the labels of a span by its id. They are from the list of spans of the time, if that
+// has the span.
+func (v *view) byID(id string) ([]store.Span, error) {
+	if found, ok := v.spans[id]; ok {
+		return found, nil
+	}
+	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
+		return nil, nil
+	}
+	c, ok := v.seen[id]
+	if !ok {
+		c = conditions{labels: "{}", spans: []string{id}, ids: true}
+	}
+	var held [2]int64
+	for i, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
+		var err error
+		if held[i], err = v.total(store.Query{Kind: kind}, c, standard(kind)); err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
+			return nil, err
+		}
+	}
+	wall, cpu := held[0], held[1]
+	v.spans[id] = nil
+	if wall == 0 && cpu == 0 {
+		return nil, nil
+	}
+	s := store.Span{
+		ProfileID: id, SummaryMissing: true, Complete: true, Start: v.from, Duration: v.until.Sub(v.from), SamplesHeld: 1,
+		WallSamples: min(wall, 1), CPU: time.Duration(cpu), CPUInclusive: time.Duration(cpu), CPUSamples: min(cpu, 1),
+	}
+	from, until := around(v.from, v.until)
+	rows, _, err := v.page(c.labels, from, until)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(rows, func(row store.Span) bool { return row.ProfileID == id }); i >= 0 {
+		row := &rows[i]
+		s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
+	} else {
+		v.note("the name of this span is unknown: the server's list of this time lacks it; ask for less time")
+	}
+	v.spans[id] = []store.Span{s}
+	return v.spans[id], nil
 }

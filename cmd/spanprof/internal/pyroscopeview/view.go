@@ -4,15 +4,13 @@
 // Package pyroscopeview shows what a Pyroscope server has on the viewer's page: one page
 // for all replicas of all services, where links to a single span open too.
 //
-// Each page sends new queries to the server, about one time:
+// Each page sends new queries to the server, about one time. What the server cannot answer is
+// a note on the page:
 //
-//	view.go      the source: one view a request, its time and its notes
+//	view.go      the source: one view a request, its time, its profile types and its notes
 //	selector.go  conditions of a query as selectors of the server
-//	selection.go samples: a flame graph, pprof
-//	kinds.go     services, their profile types and kinds
-//	series.go    CPU time by name
-//	spans.go     the list of spans
-//	span.go      one span: its name and service
+//	samples.go   samples: a flame graph, pprof, the kinds with samples
+//	spans.go     CPU time by name, the list of spans, one span
 package pyroscopeview
 
 import (
@@ -21,10 +19,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -37,6 +37,8 @@ const (
 	viewTime = 90 * time.Second
 	// maxCalls bounds the calls of one request.
 	maxCalls = 64
+	// maxSeries bounds the services, versions and types of a page.
+	maxSeries = 20_000
 	// margin is how long before a span the profile with its samples may begin. The
 	// server selects profiles by their beginning.
 	margin = 2 * time.Minute
@@ -58,18 +60,16 @@ func (s *source) View(ctx context.Context, from, until time.Time) (store.View, e
 	v := &view{
 		client: s.client.Limited(maxCalls), ctx: ctx, cancel: cancel,
 		merges: make(map[string]*merged),
-		seen:   make(map[string]querier.Selector),
-		spans:  make(map[string]foundSpan),
-		listed: make(map[string]*spanPage),
-		chosen: from.IsZero(),
+		seen:   make(map[string]conditions),
+		spans:  make(map[string][]store.Span),
 	}
-	if until.IsZero() {
-		until = time.Now()
+	if v.until = until; until.IsZero() {
+		v.until = time.Now()
 	}
-	if from.IsZero() {
-		from = until.Add(-lookback)
+	if v.from = from; from.IsZero() {
+		v.from = v.until.Add(-lookback)
+		v.note("this is about 1h, " + termtext.TimeRange(v.from, v.until) + ": from and until in the address choose another time")
 	}
-	v.from, v.until = from, until
 	return v, nil
 }
 
@@ -78,29 +78,22 @@ type view struct {
 	client *querier.Client // for the calls of one request
 	ctx    context.Context
 	cancel context.CancelFunc
-	// from and until are the time of the request. chosen is set if the request has none.
+	// from and until are the time of the request.
 	from, until time.Time
-	chosen      bool
 	notes       []string
 
 	// What is asked once for a view.
 	held   []series // nil if unknown
 	merges map[string]*merged
-	seen   map[string]querier.Selector
-	spans  map[string]foundSpan
-	listed map[string]*spanPage
-	names  []store.NameTotal
+	seen   map[string]conditions // of the samples of a span
+	spans  map[string][]store.Span
 }
 
 var _ store.View = (*view)(nil)
 
 // Info implements store.View.
 func (v *view) Info() store.Info {
-	info := store.Info{Notes: slices.Clip(v.notes), Lacks: store.LacksUpdates | store.LacksRecords | store.LacksWindows}
-	if v.chosen {
-		info.Notes = append(info.Notes, "this is about 1h, "+termtext.TimeRange(v.from, v.until)+": from and until in the address choose another time")
-	}
-	return info
+	return store.Info{Notes: slices.Clip(v.notes), Lacks: store.LacksUpdates | store.LacksRecords | store.LacksWindows}
 }
 
 // note adds a note, once.
@@ -115,13 +108,11 @@ func (v *view) Close() { v.cancel() }
 
 // times returns the time of a query, by default the time of the view.
 func (v *view) times(from, until time.Time) (time.Time, time.Time) {
-	switch {
-	case from.IsZero() && until.IsZero():
-		return v.from, v.until
-	case from.IsZero():
-		return until.Add(-lookback), until
-	case until.IsZero():
-		return from, v.until
+	if until.IsZero() {
+		until = v.until
+	}
+	if from.IsZero() {
+		from = v.from
 	}
 	return from, until
 }
@@ -132,13 +123,70 @@ func around(from, until time.Time) (time.Time, time.Time) {
 	return from.Add(-margin), until.Add(time.Second)
 }
 
-// group runs functions at one time, and returns the first error in their order.
-func group(run ...func() error) error {
-	errs := make([]error, len(run))
-	var all sync.WaitGroup
-	for i, f := range run {
-		all.Go(func() { errs[i] = f() })
+// series is what the server has of a service.
+type series struct {
+	service, version string
+	querier.Type
+}
+
+// series returns what the server has in the time of the view, by service, version and
+// type.
+func (v *view) series() ([]series, error) {
+	if v.held != nil {
+		return v.held, nil
 	}
-	all.Wait()
-	return cmp.Or(errs...)
+	from, until := around(v.from, v.until)
+	sets, err := v.client.Series(v.ctx, "", []string{serviceName, "service_version", "__profile_type__"}, from, until)
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) > maxSeries {
+		return nil, fmt.Errorf("%s has %d services, versions and types, and a page takes %d: ask for less time", v.client, len(sets), maxSeries)
+	}
+	v.held = []series{}
+	for _, set := range sets {
+		if t, ok := querier.ParseType(set["__profile_type__"]); ok && !strings.HasPrefix(string(t.Kind), columns.Other) {
+			v.held = append(v.held, series{set[serviceName], set["service_version"], t})
+		}
+	}
+	slices.SortFunc(v.held, func(a, b series) int {
+		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.version, b.version), cmp.Compare(a.ID, b.ID))
+	})
+	return v.held, nil
+}
+
+// typesOf returns the profile types of a kind with a sample type. The error means that there
+// are only others.
+func (v *view) typesOf(kind exporter.Kind, sample string) (types []querier.Type, err error) {
+	all, err := v.series()
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, s := range all {
+		switch {
+		case s.Kind != kind:
+		case s.Sample != sample:
+			others = append(others, s.Sample)
+		case !slices.Contains(types, s.Type): // there are few types, of many services
+			types = append(types, s.Type)
+		}
+	}
+	if len(types) == 0 && len(others) > 0 {
+		slices.Sort(others)
+		return nil, fmt.Errorf("%s profiles: %w %q: the server has %q", kind, store.ErrUnknownSampleType, sample, slices.Compact(others))
+	}
+	return types, nil
+}
+
+// Windows implements store.View. A server does not list its profiles: a window is all that
+// it has of one service, version and kind.
+func (v *view) Windows() ([]store.WindowInfo, error) {
+	all, err := v.series()
+	var windows []store.WindowInfo
+	for _, s := range all {
+		windows = append(windows, store.WindowInfo{Kind: s.Kind, Service: s.service, ServiceVersion: s.version, Start: v.from, Duration: v.until.Sub(v.from)})
+	}
+	// They come by service, kind and version.
+	return slices.Compact(windows), err
 }

@@ -4,9 +4,9 @@
 package querier
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 )
@@ -198,90 +200,35 @@ func TestField(t *testing.T) {
 	}
 }
 
-// The requests have the fields of querier.proto.
-func TestRequests(t *testing.T) {
-	var got []string
-	c := newClient(t, func(r *http.Request) (*http.Response, error) {
-		body, err := io.ReadAll(r.Body)
-		if r.Header.Get("Connect-Protocol-Version") != "1" || r.Header.Get("User-Agent") != "spanprof" {
-			t.Errorf("header %v", r.Header)
+// A profile has one type. Without samples there is none.
+func TestDecodeProfile(t *testing.T) {
+	for _, test := range []struct {
+		types, samples, want int
+		err                  string
+	}{
+		{1, 2, 2, ""},
+		{1, 0, 0, ""},
+		{2, 1, 0, "its samples have 2 values, want 1"},
+		{0, 1, 0, "it is no profile in the pprof format: "},
+	} {
+		made := &profile.Profile{}
+		for range test.types {
+			made.SampleType = append(made.SampleType, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
 		}
-		got = append(got, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]+" "+r.Header.Get("Content-Type")+" "+string(body))
-		if r.Header.Get("Content-Type") == asProto {
-			return answer(200, asProto, ""), err
+		for range test.samples {
+			made.Sample = append(made.Sample, &profile.Sample{Value: make([]int64, test.types)})
 		}
-		return answer(200, asJSON, "{}"), err
-	})
-	s := Selector{Type: "cpu", Labels: "{}", Spans: []string{"a"}, Traces: []string{"b"}, From: time.UnixMilli(1), Until: time.UnixMilli(2)}
-	calls := []func() error{
-		func() error { _, err := c.Merge(t.Context(), s); return err },
-		func() error { _, err := c.MergeProfile(t.Context(), s); return err },
-		func() error { _, err := c.Total(t.Context(), s); return err },
-		func() error {
-			_, err := c.SelectSeries(t.Context(), s, []string{"x"}, time.Second, 7)
-			return err
-		},
-		func() error { _, err := c.SelectSeries(t.Context(), s, nil, time.Second, 0); return err },
-		func() error { _, _, _, err := c.Spans(t.Context(), s, time.Second, 3); return err },
-		func() error { _, err := c.LabelValues(t.Context(), "{}", "x", s.From, s.Until); return err },
-		func() error { _, err := c.Series(t.Context(), "{}", []string{"x"}, s.From, s.Until); return err },
-	}
-	for _, call := range calls {
-		if err := call(); err != nil {
-			t.Error(err)
+		var b bytes.Buffer
+		if err := made.WriteUncompressed(&b); err != nil {
+			t.Fatal(err)
 		}
-	}
-	const times = `{"start":"1","end":"2",`
-	const selected = times + `"profileTypeID":"cpu","labelSelector":"{}",`
-	want := []string{
-		"SelectMergeStacktraces " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02\x30\x04\x52\x01b\x5a\x01a",
-		"SelectMergeProfile " + asProto + " \x0a\x03cpu\x12\x02{}\x18\x01\x20\x02",
-		"SelectMergeStacktraces " + asJSON + " " + selected + `"spanSelector":["a"],"traceIdSelector":["b"],"maxNodes":"1"}`,
-		"SelectSeries " + asJSON + " " + selected + `"groupBy":["x"],"step":1.0005,"limit":"7"}`,
-		"SelectSeries " + asJSON + " " + selected + `"groupBy":null,"step":1.0005}`,
-		"SelectHeatmap " + asJSON + " " + selected + `"step":1.0005,"groupBy":["service_name","span_name"],"queryType":"HEATMAP_QUERY_TYPE_SPAN","exemplarType":"EXEMPLAR_TYPE_SPAN","limit":"3"}`,
-		"LabelValues " + asJSON + " " + times + `"name":"x","matchers":["{}"]}`,
-		"Series " + asJSON + " " + times + `"matchers":["{}"],"labelNames":["x"]}`,
-	}
-	for i := range want {
-		if i >= len(got) || got[i] != want[i] {
-			t.Errorf("got %q, want %q", got[min(i, len(got)-1)], want[i])
+		p, err := decodeProfile(b.Bytes())
+		if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) || test.err == "" && err != nil {
+			t.Errorf("%+v: %v", test, err)
 		}
-	}
-}
-
-// The answers have the fields of querier.proto, and errors are passed on.
-func TestAnswers(t *testing.T) {
-	text := `{"labelsSet":[{"labels":[{"name":"a","value":"b"}]}],"names":["n"],"flamegraph":{"total":"12"},"series":[{"labels":[{"name":"service_name","value":"shop"},{"name":"span_name","value":"GET /"}],
-		"points":[{"value":1.5,"timestamp":"1000"}],
-		"slots":[{"counts":[3,4],"exemplars":[{"timestamp":"2000","spanId":"s","traceId":"t","value":"9"}]}]}]}`
-	status := 200
-	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(status, asJSON, text), nil })
-	for range 2 {
-		sets, err1 := c.Series(t.Context(), "", nil, time.Time{}, time.Time{})
-		names, err2 := c.LabelValues(t.Context(), "", "", time.Time{}, time.Time{})
-		total, err3 := c.Total(t.Context(), Selector{})
-		points, err4 := c.SelectSeries(t.Context(), Selector{}, nil, time.Second, 0)
-		spans, all, cut, err5 := c.Spans(t.Context(), Selector{}, time.Second, 1)
-		got := fmt.Sprint(sets, names, total, points, spans, all, cut)
-		want := fmt.Sprint([]map[string]string{{"a": "b"}}, []string{"n"}, 12,
-			[]Points{{map[string]string{"service_name": "shop", "span_name": "GET /"}, []Point{{time.UnixMilli(1000), 1.5}}}},
-			[]Span{{"s", "t", map[string]string{"service_name": "shop", "span_name": "GET /"}, time.UnixMilli(2000), 9}}, 7, true)
-		if status != 200 {
-			want = fmt.Sprint([]map[string]string(nil), []string(nil), 0, []Points(nil), []Span(nil), 0, false)
+		if (p != nil) != (test.want > 0) || p != nil && len(p.Sample) != test.want {
+			t.Errorf("%+v: got %v", test, p)
 		}
-		if got != want {
-			t.Errorf("status %d: got %s, want %s", status, got, want)
-		}
-		for i, err := range []error{err1, err2, err3, err4, err5} {
-			if (err != nil) != (status != 200) {
-				t.Errorf("status %d, call %d: %v", status, i, err)
-			}
-		}
-		status, text = 500, `{"code":"internal","message":"no"}`
-	}
-	if _, _, cut, err := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asJSON, `{"series":[{}]}`), nil }).Spans(t.Context(), Selector{}, time.Second, 2); cut || err != nil {
-		t.Errorf("one series of two: cut %v, %v", cut, err)
 	}
 }
 

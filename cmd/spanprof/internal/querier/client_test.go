@@ -4,7 +4,6 @@
 package querier_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 )
@@ -71,51 +68,5 @@ func TestBadJSON(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the answer to SelectMergeStacktraces is not one of a Pyroscope server") ||
 		!strings.Contains(err.Error(), "[redacted]") || strings.Contains(err.Error(), token) || len(err.Error()) > 2<<10 {
 		t.Errorf("%.300q", fmt.Sprint(err))
-	}
-}
-
-// The call that all versions of a server know has the profile itself as its answer.
-func TestMergeProfile(t *testing.T) {
-	pprof := func(types, samples int) string {
-		p := &profile.Profile{}
-		for range types {
-			p.SampleType = append(p.SampleType, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
-		}
-		for range samples {
-			p.Sample = append(p.Sample, &profile.Sample{Value: make([]int64, types)})
-		}
-		var b bytes.Buffer
-		if err := p.WriteUncompressed(&b); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	for name, test := range map[string]struct {
-		contentType, answer string
-		samples             int // 0 for no profile
-		err                 string
-	}{
-		"a profile":  {"application/proto", pprof(1, 2), 2, ""},
-		"nothing":    {"application/proto", "", 0, ""},
-		"no samples": {"application/proto", pprof(1, 0), 0, ""},
-		"two types":  {"application/proto", pprof(2, 1), 0, "the answer to SelectMergeProfile: its samples have 2 values, want 1"},
-		"no types":   {"application/proto", pprof(0, 1), 0, "the answer to SelectMergeProfile: it is no profile in the pprof format: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := over(t, nil, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", test.contentType)
-				_, _ = io.WriteString(w, test.answer)
-			})
-			p, err := c.MergeProfile(t.Context(), querier.Selector{})
-			if test.err != "" {
-				if err == nil || !strings.HasPrefix(err.Error(), c.String()+": ") || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("%v, want %q", err, test.err)
-				}
-				return
-			}
-			if err != nil || (p != nil) != (test.samples > 0) || p != nil && len(p.Sample) != test.samples {
-				t.Errorf("%v, %v, want %d samples", p, err, test.samples)
-			}
-		})
 	}
 }

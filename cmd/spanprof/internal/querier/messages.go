@@ -90,18 +90,6 @@ func (c *Client) Series(ctx context.Context, selector string, names []string, fr
 	return sets, nil
 }
 
-// LabelValues returns the values of a label among the series that a label selector means.
-func (c *Client) LabelValues(ctx context.Context, selector, name string, from, until time.Time) ([]string, error) {
-	request := struct {
-		times
-		Name     string   `json:"name"`
-		Matchers []string `json:"matchers"`
-	}{timesOf(from, until), name, []string{selector}}
-	var answer struct{ Names []string }
-	err := c.callJSON(ctx, "LabelValues", request, &answer)
-	return answer.Names, err
-}
-
 // Total returns the sum of what s selects.
 func (c *Client) Total(ctx context.Context, s Selector) (int64, error) {
 	request := struct {
@@ -129,14 +117,13 @@ type Point struct {
 	Value float64
 }
 
-// SelectSeries returns what s selects over time, by labels: the limit greatest series, 0
-// for all. Spans and Traces of s are ignored.
+// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans and Traces of s are ignored.
 func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
 	request := struct {
 		selection
 		GroupBy []string `json:"groupBy"`
 		Step    float64  `json:"step"`
-		Limit   int64    `json:"limit,string,omitempty"`
+		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
 	request.SpanSelector, request.TraceSelector = nil, nil
 	var answer struct {
@@ -172,11 +159,19 @@ type Span struct {
 	Value int64
 }
 
+// Spans is a list of spans.
+type Spans struct {
+	Spans []Span
+	// Total counts all spans, once per profile.
+	Total int64
+	// Cut reports that there are more names than the limit.
+	Cut bool
+}
+
 // Spans returns the spans with the greatest values among the samples that s selects: of
-// each step, of each name and of each twentieth of the values. total counts all spans, once
-// per profile. Spans and Traces of s are ignored. The number of names is limited: cut
-// reports that there are more.
-func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (spans []Span, total int64, cut bool, err error) {
+// each step, of each name and of each twentieth of the values. Spans and Traces of s are
+// ignored. limit bounds the names.
+func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list Spans, err error) {
 	request := struct {
 		selection
 		Step         float64  `json:"step"`
@@ -201,18 +196,19 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		}
 	}
 	if err := c.callJSON(ctx, "SelectHeatmap", request, &answer); err != nil {
-		return nil, 0, false, err
+		return list, err
 	}
 	for _, series := range answer.Series {
 		labels := labelsOf(series.Labels)
 		for _, slot := range series.Slots {
 			for _, n := range slot.Counts {
-				total += n
+				list.Total += n
 			}
 			for _, e := range slot.Exemplars {
-				spans = append(spans, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
+				list.Spans = append(list.Spans, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
 			}
 		}
 	}
-	return spans, total, len(answer.Series) >= limit, nil
+	list.Cut = len(answer.Series) >= limit
+	return list, nil
 }

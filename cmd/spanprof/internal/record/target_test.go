@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,17 +67,20 @@ func TestIsAway(t *testing.T) {
 	}
 }
 
-// MaxBytes bounds a target, which may restart all the time. A run is reported once.
+// MaxBytes bounds a target, which may restart all the time, and texts of its server. A run is
+// reported once.
 func TestRuns(t *testing.T) {
 	src, err := source.NewTarget("http://shop:6060")
 	if err != nil {
 		t.Fatal(err)
 	}
 	reports := 0
-	own := newTarget(Config{Dir: t.TempDir(), MaxBytes: 400, Report: func(string) { reports++ }}, src)
+	own := newTarget(Config{Dir: t.TempDir(), MaxBytes: 9000, Report: func(string) { reports++ }}, src)
 	for _, run := range "aabbabaacd" {
 		var b bytes.Buffer
-		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{{ID: 1, File: "[vdso]", Start: uint64(run) << 12}}}
+		p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, Mapping: []*profile.Mapping{
+			{ID: 1, File: "/bin/" + strings.Repeat("f", 1<<20), BuildID: strings.Repeat("b", 1<<20)}, {ID: 2, File: "[vdso]", Start: uint64(run) << 12},
+		}}
 		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -87,6 +91,9 @@ func TestRuns(t *testing.T) {
 	profiles, err := filepath.Glob(filepath.Join(own.result.Dir, "*", "*.pprof.gz"))
 	if err != nil || len(profiles) == 0 || len(profiles) == 10 || reports != 3 || len(own.runs) != 4 {
 		t.Errorf("%d profiles, %d reports of %d runs, %v", len(profiles), reports, len(own.runs), err)
+	}
+	if n := len(own.recording.Resource); n != 2 {
+		t.Errorf("%d attributes, want no name of the executable", n)
 	}
 	if err := own.files.Shutdown(t.Context()); err != nil {
 		t.Error(err)
