@@ -54,12 +54,12 @@ func TestStates(t *testing.T) {
 		if s.String() == "" {
 			t.Errorf("state %d has no name", s)
 		}
-		if s.EndedByGoroutine() && !s.Waits() {
+		if s.endedByGoroutine() && !s.Waits() {
 			t.Errorf("%v is no wait, and ended by a goroutine", s)
 		}
 	}
 	for _, s := range []State{Sleep, Syscall, Cgo, GC, Running, Runnable} {
-		if s.EndedByGoroutine() {
+		if s.endedByGoroutine() {
 			t.Errorf("%v is ended by a goroutine", s)
 		}
 	}

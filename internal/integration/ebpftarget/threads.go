@@ -41,8 +41,8 @@ type result struct {
 	Status                receiver.Status
 }
 
-// runThreads runs all works on threads of their own, until the program's own execution trace has
-// placed so many samples from the socket of a hostview.
+// runThreads runs all works on threads of their own. It ends when the program's own execution
+// trace has placed so many samples from the socket of a hostview.
 func runThreads(socket string, wanted int64) error {
 	s, err := store.New()
 	if err != nil {
