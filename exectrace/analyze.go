@@ -4,24 +4,18 @@
 package exectrace
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
 
-// Errors of Analyze.
-var (
-	// ErrFormat is returned for other input than an execution trace, and for unknown formats.
-	ErrFormat = errors.New("exectrace: not an execution trace in the format of go 1.22, 1.23, 1.25 or 1.26")
-	// ErrDamaged is returned for incomplete and damaged traces. No part of them is trusted.
-	ErrDamaged = errors.New("exectrace: the trace is damaged, or was cut off")
-)
+// ErrDamaged is returned for damaged and incomplete traces, and for other input. No part of it
+// is trusted. The formats of Go 1.22 to 1.27 are known.
+var ErrDamaged = errors.New("exectrace: not a whole execution trace")
 
 const (
 	// maxInput bounds the bytes of a trace, maxKept the memory of its timeline: about 50 bytes
@@ -44,22 +38,18 @@ type Query struct {
 // Analyze reads an execution trace of at most 256 MiB to its end. If the spans in it need
 // more than 256 MiB of memory, the rest is left out: see Analysis.Cut.
 //
-// The error wraps ErrFormat, ErrDamaged or an error of r.
+// The error wraps ErrDamaged or an error of r.
 func Analyze(r io.Reader, q Query) (*Analysis, error) {
 	return analyze(r, q, maxInput, maxKept)
 }
 
 func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error) {
-	in := &input{r: r, left: mostInput}
-	format, whole, err := readFormat(in)
-	if err != nil {
-		return nil, err
-	}
-	t, err := timeline.Read(whole, mostKept)
+	in := &input{LimitedReader: io.LimitedReader{R: r, N: mostInput + 1}}
+	t, err := timeline.Read(in, mostKept)
 	switch {
 	case in.err != nil:
 		return nil, in.err
-	case in.left < 0:
+	case in.N <= 0:
 		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", mostInput)
 	case errors.Is(err, timeline.ErrPanic):
 		return nil, fmt.Errorf("exectrace: %w", err)
@@ -67,7 +57,7 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 		return nil, fmt.Errorf("%w: %.500s", ErrDamaged, err.Error()) // the reader adds all it has
 	}
 	a := &Analysis{
-		Format: format, Duration: duration(t.End), Start: t.Wall, Cut: t.Cut,
+		Duration: duration(t.End), Start: t.Wall, Cut: t.Cut,
 		BeganBefore: t.EndedUnseen, Spans: []Span{},
 	}
 	for i := range t.Spans {
@@ -78,7 +68,10 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 			a.Marked++
 		}
 	}
-	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget)
+	roots := q.choose(t)
+	for _, root := range roots {
+		a.Spans = append(a.Spans, analyzeSpan(t, root, pieceBudget/len(roots)))
+	}
 	return a, nil
 }
 
@@ -104,41 +97,14 @@ func (q *Query) choose(t *timeline.Timeline) []int32 {
 	return roots[:min(len(roots), max(most, 0))]
 }
 
-// headerBytes is the length of a header.
-const headerBytes = 16
-
-// readFormat returns the format of a trace, and the trace from its beginning.
-func readFormat(in *input) (string, io.Reader, error) {
-	whole := bufio.NewReader(in)
-	header, err := whole.Peek(headerBytes)
-	if err != nil && in.err != nil {
-		return "", nil, in.err
-	}
-	format, rest, _ := strings.Cut(string(header), " trace")
-	switch {
-	case rest != "\x00\x00\x00":
-		return "", nil, ErrFormat
-	case format == "go 1.22", format == "go 1.23", format == "go 1.25", format == "go 1.26": // Go 1.27 writes 1.26 too
-		return format, whole, nil
-	}
-	return "", nil, fmt.Errorf("%w: it is %q", ErrFormat, format)
-}
-
 // input is a bounded reader that keeps the error of r.
 type input struct {
-	r    io.Reader
-	left int64 // negative after more than the bound
-	err  error
+	io.LimitedReader
+	err error
 }
 
 func (in *input) Read(p []byte) (int, error) {
-	if in.left < 0 || len(p) == 0 {
-		return 0, io.EOF
-	}
-	n, err := in.r.Read(p[:min(int64(len(p)), in.left+1)])
-	if in.left -= int64(n); in.left < 0 {
-		return n - 1, io.EOF
-	}
+	n, err := in.LimitedReader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		in.err = err
 	}

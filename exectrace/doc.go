@@ -34,29 +34,19 @@
 //
 // # Cost
 //
-// Recording costs about 20 ns for each byte of trace, and 0.7 us a second for each goroutine.
-// That is 2 % of CPU for a service with 2 ms of CPU a request. It is more than twice the CPU
-// for a program with nothing but channel operations. [WithBudget] bounds it, by default to 1 %
-// of a core.
-//
-// A recording is read at most once in 10 s, for all slow spans since the last time. Recording
-// goes on only while the budget can pay for the next reading too. Otherwise it stops at once,
-// until a minute of the budget is saved up. A recording without any use is followed by an hour
-// without. [Recorder.Status] and otel.Handle have the reason, [Recorder.Counters] the
-// losses.
+// [WithBudget] bounds the cost, by default to 1 % of a core. A recording is read at most once in
+// 10 s. Recording goes on only while the budget can pay for the next reading too. Otherwise it
+// stops until a minute of the budget is saved up. [Recorder.Status] and otel.Handle have the
+// reason, [Recorder.Counters] the losses.
 //
 // # Other code
 //
 // Go has one flight recorder for each process: while another one is on, Start tries again.
-// Execution traces of runtime/trace.Start and /debug/pprof/trace work beside it. While
-// recording stops, it has a trace of its own on for some milliseconds. A foreign Start fails in
-// that time. While a foreign trace is on, the recorder stays on, because its stop might end
-// that trace: see [ErrForeignTrace]. A foreign runtime/trace.Stop without a Start ends the
-// recording. It begins anew within a second.
+// Execution traces of runtime/trace.Start and /debug/pprof/trace work beside it. While one is on,
+// the recorder stays on, because its stop might end that trace: see [ErrForeignTrace].
 //
 // Before Go 1.27 the runtime crashes on names of more than 65,000 bytes while a trace is on.
-// Start shortens the names of its provider's spans. Other providers' spans, and other tasks and
-// regions of runtime/trace, are not guarded.
+// Start shortens the names of its provider's spans only.
 //
 // # Spans
 //

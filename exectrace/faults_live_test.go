@@ -44,15 +44,6 @@ func foreign(t *testing.T, w io.Writer) {
 	}
 }
 
-// A foreign Stop ends the recording, and another one begins.
-func TestForeignStop(t *testing.T) {
-	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
-	rtrace.Stop()
-	r.until(t, "a lost recording", func() bool { return r.counter(t, "recordings lost") == 1 })
-	r.works(t)
-	r.records(t)
-}
-
 // Shutdown leaves a foreign trace on, and waits for its end.
 func TestShutdownBesideAForeignTrace(t *testing.T) {
 	for name, stops := range map[string]bool{"beside": false, "after a foreign stop": true} {
@@ -171,35 +162,6 @@ func TestBesideAStuckTrace(t *testing.T) {
 	release()
 	if err := r.Shutdown(t.Context()); err != nil || rtrace.IsEnabled() {
 		t.Errorf("got error %v; a trace is on: %t", err, rtrace.IsEnabled())
-	}
-}
-
-// Shutdown works at any time, and each slow span has an outcome then.
-func TestShutdownAtAnyTime(t *testing.T) {
-	for i := range 10 {
-		r := record(t, exectrace.WithThreshold(time.Nanosecond), exectrace.WithWindow(time.Second))
-		stop, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					_, span := r.tracer.Start(context.Background(), "span")
-					span.End()
-				}
-			}
-		}()
-		<-time.After(time.Duration(i) * 200 * time.Millisecond)
-		if err := r.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		close(stop)
-		<-done
-		if got, sum := r.counter(t, "slow spans"), r.outcomes(); got != sum {
-			t.Errorf("got %d slow spans, and %d in the other counters", got, sum)
-		}
 	}
 }
 

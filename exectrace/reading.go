@@ -78,20 +78,17 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 				outcome = stored
 			}
 			r.count(outcome, 1)
-		case a.Cut:
-			r.miss(s, "the recording has too many events")
-		case s.ended.Add(-s.duration).Before(r.budget.since.Add(edge)):
-			r.miss(s, "it began before recording did")
 		default:
-			r.miss(s, fmt.Sprintf("it began before the recording of %v: WithWindow sets its length", a.Duration.Round(edge)))
+			r.miss(s, a.Duration)
 		}
 	}
 	return nil
 }
 
-// miss gives the store the reason for missing exact times, with the program's own times.
-func (r *Recorder) miss(s slowSpan, reason string) {
+// miss gives the store a hole in the place of exact times, with the program's own times.
+func (r *Recorder) miss(s slowSpan, length time.Duration) {
 	r.count(missed, 1)
+	reason := fmt.Sprintf("the recording of %v does not have all of it: WithWindow sets its length", length.Round(edge))
 	r.give(s.id, spanTimes{Start: s.started, Span: Span{
 		ID: s.id, Name: s.name, Duration: s.duration, Goroutines: []Goroutine{}, Waits: []Wait{},
 		Holes: []Part{{Reason: reason, Duration: s.duration}},

@@ -86,8 +86,6 @@ func TestUnreadableRecordings(t *testing.T) {
 		recording []byte
 		want      error
 	}{
-		{"not a trace", []byte("no trace at all, and long enough"), ErrFormat},
-		{"of another Go", append([]byte("go 1.99 trace\x00\x00\x00"), whole[16:]...), ErrFormat},
 		{"damaged", broken, ErrDamaged},
 		{"a panic", whole, timeline.ErrPanic}, // without a store
 	} {
@@ -132,10 +130,10 @@ func TestMissedSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wants(t, map[counter]uint64{missed: 4, readings: 1})
-	for i, want := range []string{"before recording did", "before recording did", "before the recording of"} {
-		x := r.timesOf(t, ids[i])
-		if x == nil || !x.Start.Equal(started) || len(x.Holes) != 1 || x.Holes[0].Duration != x.Duration || !strings.Contains(x.Holes[0].Reason, want) {
-			t.Errorf("span %d: got %+v, want one hole: %s", i, x, want)
+	for i, id := range ids {
+		x := r.timesOf(t, id)
+		if x == nil || !x.Start.Equal(started) || len(x.Holes) != 1 || x.Holes[0].Duration != x.Duration || !strings.Contains(x.Holes[0].Reason, "does not have all of it") {
+			t.Errorf("span %d: got %+v, want one hole", i, x)
 		}
 	}
 }

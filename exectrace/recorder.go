@@ -44,13 +44,10 @@ type TracerProvider interface {
 // Status is the state of a Recorder.
 type Status struct {
 	Recording bool
-	// Err is the reason if it does not record. It wraps ErrBudget, ErrFormat, ErrForeignTrace,
-	// or has a text. It is nil while it records, and after Shutdown.
+	// Err is the reason if it does not record. It wraps ErrBudget, ErrForeignTrace, or has a
+	// text. It is nil while it records, and after Shutdown.
 	Err   error
 	Until time.Time // the end of a pause
-	// BytesPerSecond of trace at the last look, and their cost as a share of a core.
-	BytesPerSecond int64
-	Share          float64
 }
 
 // Recorder gives a store the exact times of slow spans, from the flight recorder of the
@@ -186,7 +183,7 @@ func (r *Recorder) step(now time.Time) {
 func (r *Recorder) set(recording bool, err error, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status = Status{Recording: recording, Err: err, Until: until, BytesPerSecond: int64(r.budget.bytesPerSecond), Share: r.budget.cost}
+	r.status = Status{Recording: recording, Err: err, Until: until}
 }
 
 // begin turns the flight recorder on.
@@ -263,11 +260,7 @@ func (r *Recorder) look(now time.Time) {
 		now = time.Now()
 		if err != nil {
 			r.count(failures, 1)
-			pause := time.Duration(0)
-			if errors.Is(err, ErrFormat) {
-				pause = longPause // until the program is built with another Go
-			}
-			r.pause(now, err, pause)
+			r.pause(now, err, 0)
 			return
 		}
 		r.budget.useful = true

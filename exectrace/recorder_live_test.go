@@ -179,23 +179,6 @@ func waitsInLock(t *testing.T) bool {
 // inWindow reports whether these are times of a span that the recording has from its start.
 func inWindow(x *spanTimes) bool { return x != nil && len(x.Goroutines) > 0 }
 
-// exact makes spans until one has exact times: the process may stall for longer than the
-// window, and the runtime may write a recording badly.
-func (r *recorded) exact(t *testing.T, makeSpan func() trace.Span) (x *spanTimes) {
-	t.Helper()
-	span := makeSpan()
-	r.until(t, "exact times", func() bool {
-		if x = r.times(t, span); inWindow(x) {
-			return true
-		}
-		if r.outcomes() == r.counter(t, "slow spans") {
-			span = makeSpan()
-		}
-		return false
-	})
-	return x
-}
-
 // The store gets the exact times of a slow span, with the span that held the lock.
 func TestRecorder(t *testing.T) {
 	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
@@ -270,40 +253,5 @@ func TestShutdown(t *testing.T) {
 	r.waitForLock(t)
 	if got := r.counter(t, "slow spans"); got != 0 {
 		t.Errorf("%d slow spans after Shutdown", got)
-	}
-}
-
-func TestSwitchedOff(t *testing.T) {
-	t.Setenv("SPANPROF_DISABLED", "true")
-	r := record(t)
-	if r.Status().Recording || rtrace.IsEnabled() {
-		t.Errorf("%+v, and a trace is on: %t", r.Status(), rtrace.IsEnabled())
-	}
-}
-
-// Without a threshold, spans are slow that take longer than 99 in 100 of their name.
-func TestSlowestOfAName(t *testing.T) {
-	r := record(t, exectrace.WithBudget(1))
-	_, other := r.tracer.Start(t.Context(), "the only one of its name")
-	time.Sleep(2 * slow)
-	other.End()
-	slowest := uint64(0)
-	x := r.exact(t, func() trace.Span {
-		for range 200 { // so that the slow ones stay fewer than one in 100
-			now := time.Now()
-			_, span := r.tracer.Start(t.Context(), "GET /", trace.WithTimestamp(now))
-			span.End(trace.WithTimestamp(now.Add(time.Millisecond)))
-		}
-		_, span := r.tracer.Start(t.Context(), "GET /")
-		time.Sleep(2 * slow)
-		span.End()
-		slowest++
-		return span
-	})
-	if r.times(t, other) != nil || r.counter(t, "slow spans") != slowest {
-		t.Errorf("%d slow spans, want %d", r.counter(t, "slow spans"), slowest)
-	}
-	if !slices.ContainsFunc(x.Waits, func(w exectrace.Wait) bool { return w.State == "sleep" }) {
-		t.Errorf("waits %+v, want a sleep", x.Waits)
 	}
 }

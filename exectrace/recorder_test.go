@@ -30,7 +30,7 @@ func TestOptions(t *testing.T) {
 		{"no tracer provider", nil, s, nil},
 		{"no tracer provider", (*sdktrace.TracerProvider)(nil), s, nil},
 		{"no store", tp, nil, nil},
-		{"WithThreshold", tp, s, exectrace.WithThreshold(0)},
+		{"WithThreshold", tp, s, exectrace.WithThreshold(-1)},
 		{"WithBudget", tp, s, exectrace.WithBudget(0)},
 		{"WithBudget", tp, s, exectrace.WithBudget(1.1)},
 		{"WithWindow", tp, s, exectrace.WithWindow(0)},

@@ -8,9 +8,6 @@ import "time"
 // Analysis is the content of an execution trace by spans. Its JSON is the output of
 // `spanprof trace -json`. Times in the trace are relative to its first event.
 type Analysis struct {
-	// Format is the version in the trace's header, such as "go 1.26". Newer Go versions may
-	// write the same format.
-	Format   string        `json:"format"`
 	Duration time.Duration `json:"durationNs"`
 	// Start is the wall clock at the first event, zero for traces of Go before 1.25.
 	Start time.Time `json:"start,omitzero"`

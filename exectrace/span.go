@@ -34,20 +34,8 @@ type spanAnalysis struct {
 	budget int // pieces left
 }
 
-// analyzeSpans analyzes local roots. They share the budget: the rest of one goes to the others.
-func analyzeSpans(t *timeline.Timeline, roots []int32, budget int) []Span {
-	list := make([]Span, 0, len(roots))
-	for i, root := range roots {
-		share := budget / (len(roots) - i)
-		out, left := analyzeSpan(t, root, share)
-		budget -= share - left
-		list = append(list, out)
-	}
-	return list
-}
-
-// analyzeSpan returns the analysis of a local root, and the rest of its budget.
-func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, left int) {
+// analyzeSpan returns the analysis of a local root, by a number of pieces of the timeline.
+func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
 		t: t, root: root, span: s, in: t.Below(root),
@@ -64,10 +52,16 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, left i
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
-	a.outcome()
+	if !s.Ended {
+		reason := "the span had not ended when the trace did"
+		if t.Cut {
+			reason = "the rest of the trace was not read: it has too many events"
+		}
+		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
+	}
 	a.sumWaits()
 	a.out.Cut = a.budget < 0
-	return a.out, max(a.budget, 0)
+	return a.out
 }
 
 // goroutine sums what a goroutine did for the span, and collects its waits.
@@ -133,22 +127,6 @@ func (a *spanAnalysis) goroutine(index int32) {
 	out.Start = max(out.Start, 0)
 	out.States = stateSums(&sums)
 	a.out.Goroutines = append(a.out.Goroutines, out)
-}
-
-// outcome adds holes for an end elsewhere, and for no end.
-func (a *spanAnalysis) outcome() {
-	s := a.span
-	if s.Ended && s.EndGoroutine != timeline.None && s.EndGoroutine != s.Goroutine {
-		reason := fmt.Sprintf("the span ended on goroutine %d: the trace has no time of the change", a.t.Goroutines[s.EndGoroutine].ID)
-		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
-	}
-	if !s.Ended {
-		reason := "the span had not ended when the trace did"
-		if a.t.Cut {
-			reason = "the rest of the trace was not read: it has too many events"
-		}
-		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
-	}
 }
 
 // hole adds a hole, or extends the last one with the same reason.

@@ -21,7 +21,7 @@ var traceCommand = command{
 	synopsis: "[FLAG]... FILE [SPAN]",
 	summary:  "shows from an execution trace where the time of spans went, and what ended their waits",
 	example: `$ spanprof trace trace.out "GET /cart"
-484.23 ms of a trace in the format of go 1.26: 36 local roots, 1 of them below
+484.23 ms of a trace: 36 local roots, 1 of them below
 
 SPAN GET /cart 3a40884334e1a7ff: 20.28 ms, from 0.11 ms of the trace on
   goroutine 1, 0.00 ms to 20.28 ms: mutex 20.26 ms

@@ -85,8 +85,8 @@ func TestTraceRefuses(t *testing.T) {
 		{[]string{"-n", "0", knownWaits}, "-n must be from 1 to 1000"},
 		{[]string{filepath.Join(dir, "missing")}, "no such file"},
 		{[]string{dir}, "is a directory"},
-		{[]string{text}, "not an execution trace in the format"},
-		{[]string{cut}, "damaged, or was cut off"},
+		{[]string{text}, "not a whole execution trace: bad file format"},
+		{[]string{cut}, "not a whole execution trace: failed to read"},
 		{[]string{knownWaits, "0123456789abcdef"}, "no local root"},
 	} {
 		code, stdout, stderr := spanprof(t, append([]string{"trace"}, test.args...)...)

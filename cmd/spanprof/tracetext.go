@@ -29,7 +29,7 @@ const leastAllocated = 100_000
 // writeTrace writes an analysis for a terminal.
 func writeTrace(w io.Writer, a *exectrace.Analysis) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of a trace in the format of %s: %s, %d of them below\n", traceTime(a.Duration), a.Format, termtext.Plural(a.Roots, "local root"), len(a.Spans))
+	fmt.Fprintf(&b, "%s of a trace: %s, %d of them below\n", traceTime(a.Duration), termtext.Plural(a.Roots, "local root"), len(a.Spans))
 	if a.BeganBefore > 0 {
 		fmt.Fprintf(&b, "%s began before the trace and cannot be shown.\n", termtext.Plural(a.BeganBefore, "span"))
 	}

@@ -4,19 +4,18 @@
 package receiver
 
 import (
+	"cmp"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // Option configures a Receiver.
-type Option interface {
-	apply(config) config
-}
+type Option interface{ apply(c *config) }
 
-type optionFunc func(config) config
+type optionFunc func(c *config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	resource  *resource.Resource
@@ -27,7 +26,7 @@ func newConfig(opts []Option) config {
 	c := config{resource: resource.Default()}
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	return c
@@ -36,12 +35,7 @@ func newConfig(opts []Option) config {
 // WithResource sets the service that the profiles are of. The default is
 // resource.Default(); the agent's own resource describes a process, not a service.
 func WithResource(res *resource.Resource) Option {
-	return optionFunc(func(c config) config {
-		if res != nil {
-			c.resource = res
-		}
-		return c
-	})
+	return optionFunc(func(c *config) { c.resource = cmp.Or(res, c.resource) })
 }
 
 // Timelines returns what ran on the process's threads, by the process's own thread ids.
@@ -55,8 +49,5 @@ type Timelines interface {
 // WithTimelines places samples by what ran on their threads, where the agent's labels are
 // uncertain.
 func WithTimelines(t Timelines) Option {
-	return optionFunc(func(c config) config {
-		c.timelines = t
-		return c
-	})
+	return optionFunc(func(c *config) { c.timelines = t })
 }

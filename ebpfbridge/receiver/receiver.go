@@ -125,14 +125,10 @@ func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb
 // Do not give the receiver the agent's own messages as well: it would count the samples
 // twice.
 func (r *Receiver) Subscribe(ctx context.Context, path string) error {
-	err := handout.Read(ctx, path, func(d handout.Delivery) {
-		r.count(Status{Lost: d.Lost})
-		if d.Message == nil {
-			return
-		}
+	err := handout.Read(ctx, path, func(connection string, m *collectorpb.ExportProfilesServiceRequest) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if err := r.takeOwn(ctx, d.Connection, d.Message); err != nil {
+		if err := r.takeOwn(ctx, connection, m); err != nil {
 			r.refuse(Status{Messages: 1, Refused: 1, Reason: err.Error()}, err)
 		}
 	}, func(err error) {

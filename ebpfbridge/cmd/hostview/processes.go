@@ -82,8 +82,8 @@ func (p *processes) count(parsed *profile.Profile, now time.Time) {
 	}
 }
 
-// seen returns the time of the last message. It also returns the number of processes lately, and
-// how many of them are programs with frames of the kernel only.
+// seen returns the time of the last message, and the number of processes lately. unreadable is
+// the number of programs with frames of the kernel only.
 func (p *processes) seen() (message time.Time, all, unreadable int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

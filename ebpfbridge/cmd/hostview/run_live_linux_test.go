@@ -123,7 +123,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"?format=text", "by executable, 5 min: 0.08 s"},
 		{"?format=text&by=process&executable=program1", "50.0 %  1073741825 program1"},
-		{"flame.json", `"vfs_read"`},
+		{"spans/profile?format=json&query=.host{}", `"vfs_read"`},
 		{"", "<h1>What uses this machine?</h1>"},
 		{"spans/?format=text&query=program0.host{}", "40.0 ms in 4 samples"},
 		{ofSpan, "40.0 ms in 4 samples"},

@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,15 +21,8 @@ import (
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// Delivery is an answer of a server.
-type Delivery struct {
-	// Message is nil if only Lost is known.
-	Message *collectorpb.ExportProfilesServiceRequest
-	// Connection names this connection, and the agent's to the server.
-	Connection string
-	// Lost are the samples that were lost since the last delivery.
-	Lost int
-}
+// Take takes a message. connection names the connection to the server, and the agent's.
+type Take func(connection string, m *collectorpb.ExportProfilesServiceRequest)
 
 // Bounds on the time between two attempts to connect.
 const (
@@ -40,7 +32,7 @@ const (
 
 // Read takes what a server hands to this process until ctx ends. It connects again whenever
 // it loses the connection, and calls failed with each reason. The server may start later.
-func Read(ctx context.Context, socket string, take func(Delivery), failed func(error)) error {
+func Read(ctx context.Context, socket string, take Take, failed func(error)) error {
 	if err := checkPath(socket); err != nil {
 		return err
 	}
@@ -64,7 +56,7 @@ func Read(ctx context.Context, socket string, take func(Delivery), failed func(e
 }
 
 // read reads one connection. connected is whether the server serves this process.
-func read(ctx context.Context, socket, name string, take func(Delivery)) (connected bool, err error) {
+func read(ctx context.Context, socket, name string, take Take) (connected bool, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false, err
@@ -78,49 +70,46 @@ func read(ctx context.Context, socket, name string, take func(Delivery)) (connec
 	limited := &io.LimitedReader{R: conn}
 	for in := bufio.NewReader(limited); ; connected = true {
 		limited.N = maxMessage + 64<<10
-		d, err := request(conn, in)
+		agent, m, err := request(conn, in)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 			err = errors.New("the server has closed the connection")
 		}
 		if err != nil {
 			return connected, err
 		}
-		d.Connection = name + "/" + d.Connection
-		if d.Message != nil || d.Lost > 0 {
-			take(d)
+		if m != nil {
+			take(name+"/"+agent, m)
 		}
 	}
 }
 
-// request sends one request, and reads the answer.
-func request(conn net.Conn, in *bufio.Reader) (d Delivery, err error) {
+// request sends one request, and reads the answer: a message of an agent, or nil.
+func request(conn net.Conn, in *bufio.Reader) (agent string, m *collectorpb.ExportProfilesServiceRequest, err error) {
 	if err := conn.SetDeadline(time.Now().Add(3 * hold)); err != nil {
-		return d, err
+		return "", nil, err
 	}
 	// A server that refuses this process may have closed the connection. It has answered.
 	_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: hostview\r\n\r\n")
 	response, err := http.ReadResponse(in, nil)
 	if err != nil {
-		return d, err
+		return "", nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
-	lost, lostErr := strconv.ParseUint(response.Header.Get(lostHeader), 10, 31)
+	agent = response.Header.Get(agentHeader)
 	switch code := response.StatusCode; {
 	case err != nil:
-		return d, err
+	case code == http.StatusNoContent:
 	case code == http.StatusForbidden:
-		return d, fmt.Errorf("the server refuses this process: %.1000s", body)
-	case code != http.StatusOK && code != http.StatusNoContent || lostErr != nil:
-		return d, fmt.Errorf("no hostview of this version listens there: got status %.100q", response.Status)
+		err = fmt.Errorf("the server refuses this process: %.1000s", body)
+	case code != http.StatusOK || agent == "":
+		err = fmt.Errorf("no hostview of this version listens there: got status %.100q", response.Status)
 	case len(body) > maxMessage:
-		return d, fmt.Errorf("a message of more than %d bytes", maxMessage)
+		err = fmt.Errorf("a message of more than %d bytes", maxMessage)
+	default:
+		m, err = Unmarshal(body)
 	}
-	d = Delivery{Connection: response.Header.Get(agentHeader), Lost: int(lost)}
-	if code := response.StatusCode; code == http.StatusOK {
-		d.Message, err = Unmarshal(body)
-	}
-	return d, err
+	return agent, m, err
 }
 
 // Unmarshal decodes a message within a bound on its memory.

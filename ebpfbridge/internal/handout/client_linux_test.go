@@ -9,17 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 )
 
 // TestReadHostile has servers with answers that are no hostview's.
 func TestReadHostile(t *testing.T) {
-	const ok = "HTTP/1.1 200 OK\r\nSpanprof-Lost: 0\r\nContent-Length: 2\r\n\r\n"
+	const ok = "HTTP/1.1 200 OK\r\nSpanprof-Agent: 1\r\nContent-Length: 2\r\n\r\n"
 	for sent, want := range map[string]string{
 		"":                        "closed the connection",
 		"spanprof host 1\n":       "malformed HTTP",
 		"HTTP/1.1 200 OK\r\n\r\n": "no hostview",
-		"HTTP/1.1 404 Not Found\r\nSpanprof-Lost: 0\r\n\r\n":     "no hostview",
-		"HTTP/1.1 204 No Content\r\nSpanprof-Lost: -1\r\n\r\n":   "no hostview",
+		"HTTP/1.1 404 Not Found\r\nSpanprof-Agent: 1\r\n\r\n":    "no hostview",
 		"HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nwhy": "refuses this process: why",
 		ok + "x":        "closed the connection",
 		ok + "\xff\xff": "protobuf",
@@ -42,7 +43,7 @@ func TestReadHostile(t *testing.T) {
 			_, _ = conn.Write([]byte(sent))
 			_ = conn.Close()
 		}()
-		if _, err := read(t.Context(), socket, "name", func(Delivery) {}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(t.Context(), socket, "name", func(string, *collectorpb.ExportProfilesServiceRequest) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v, want an error with %q", sent, err, want)
 		}
 		<-done
@@ -54,7 +55,7 @@ func TestReadHostile(t *testing.T) {
 func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	err := Read(ctx, filepath.Join(t.TempDir(), "none"), func(Delivery) {}, func(error) {
+	err := Read(ctx, filepath.Join(t.TempDir(), "none"), func(string, *collectorpb.ExportProfilesServiceRequest) {}, func(error) {
 		if n++; n == 2 {
 			cancel()
 		}

@@ -31,7 +31,7 @@ func (s *Server) push(sub *subscriber, m message) {
 	}
 	for sub.waiting+len(m.body) > s.share() || len(sub.queue) == maxMessages {
 		if !s.loseOldest(sub) {
-			s.lose(sub, m) // it is too large itself, or beside what is being written
+			s.status.Lost += m.samples // it is too large itself, or beside what is being written
 			return
 		}
 	}
@@ -44,28 +44,20 @@ func (s *Server) loseOldest(sub *subscriber) bool {
 	select {
 	case m := <-sub.queue:
 		sub.waiting -= len(m.body)
-		s.lose(sub, m)
+		s.status.Lost += m.samples
 		return true
 	default:
 		return false
 	}
 }
 
-func (s *Server) lose(sub *subscriber, m message) {
-	sub.lost += m.samples
-	s.status.Lost += m.samples
-}
-
 // next waits for a message. It returns one without a body if there is none.
-func (s *Server) next(ctx context.Context, sub *subscriber) (m message, lost int) {
+func (s *Server) next(ctx context.Context, sub *subscriber) (m message) {
 	ctx, cancel := context.WithTimeout(ctx, hold)
 	defer cancel()
 	select {
 	case m = <-sub.queue:
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lost, sub.lost = sub.lost, 0
-	return m, lost
+	return m
 }

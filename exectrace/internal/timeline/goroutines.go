@@ -115,7 +115,7 @@ func (s *reading) woken(g *Goroutine, e *exptrace.Event) {
 		return
 	}
 	wait := &g.Segments[len(g.Segments)-1]
-	if !wait.State.EndedByGoroutine() {
+	if !wait.State.endedByGoroutine() {
 		return
 	}
 	stack := s.stacks.add(e.Stack())
@@ -140,7 +140,7 @@ func (g *Goroutine) runningState() State {
 }
 
 func (s *reading) add(g *Goroutine, now int64, state State, stack StackID) {
-	if n := len(g.Segments); n > 0 && g.Segments[n-1].State == state && state.OnThread() {
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State == state && state.onThread() {
 		return
 	}
 	if g.Function == "" && stack != 0 {
@@ -179,7 +179,7 @@ func (s *reading) gcRange(e *exptrace.Event) {
 	}
 	g := &s.Goroutines[i]
 	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
-	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.OnThread() {
+	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.onThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
 	}
 }

@@ -44,12 +44,12 @@ func (s State) String() string { return stateNames[s] }
 // Waits reports whether s is a wait.
 func (s State) Waits() bool { return s >= Mutex }
 
-// EndedByGoroutine reports whether another goroutine of the program ends a wait of state s.
+// endedByGoroutine reports whether another goroutine of the program ends a wait of state s.
 // Timers, the network and the garbage collector end the other waits, on any goroutine.
-func (s State) EndedByGoroutine() bool { return s >= Mutex && s <= Network || s == Other }
+func (s State) endedByGoroutine() bool { return s >= Mutex && s <= Network || s == Other }
 
-// OnThread reports whether a goroutine in state s runs Go code.
-func (s State) OnThread() bool { return s == Running || s == Assist || s == Sweep }
+// onThread reports whether a goroutine in state s runs Go code.
+func (s State) onThread() bool { return s == Running || s == Assist || s == Sweep }
 
 // byReason has the states of the runtime's reasons for waits, in Go 1.22 to 1.27.
 var byReason = map[string]State{

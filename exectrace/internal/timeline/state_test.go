@@ -47,20 +47,3 @@ func TestWaitState(t *testing.T) {
 		t.Errorf("a call of the system: %v", got)
 	}
 }
-
-// Each state has a name, and only goroutines of the program end waits for each other.
-func TestStates(t *testing.T) {
-	for s := State(0); int(s) < States; s++ {
-		if s.String() == "" {
-			t.Errorf("state %d has no name", s)
-		}
-		if s.EndedByGoroutine() && !s.Waits() {
-			t.Errorf("%v is no wait, and ended by a goroutine", s)
-		}
-	}
-	for _, s := range []State{Sleep, Syscall, Cgo, GC, Running, Runnable} {
-		if s.EndedByGoroutine() {
-			t.Errorf("%v is ended by a goroutine", s)
-		}
-	}
-}

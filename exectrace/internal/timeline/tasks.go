@@ -30,7 +30,7 @@ func (s *reading) begin(e *exptrace.Event) {
 		return
 	}
 	index := int32(len(s.Spans))
-	span := Span{Name: s.stacks.text(task.Type), Parent: None, Goroutine: g, EndGoroutine: None, Start: s.now(e), End: forever}
+	span := Span{Name: s.stacks.text(task.Type), Parent: None, Goroutine: g, Start: s.now(e), End: forever}
 	if parent, ok := s.tasks[task.Parent]; ok {
 		span.Parent = parent
 	} else {
@@ -58,9 +58,6 @@ func (s *reading) end(e *exptrace.Event) {
 		return
 	}
 	span.End, span.Ended = s.now(e), true
-	if g := s.goroutine(e.Goroutine()); g != None {
-		span.EndGoroutine = g
-	}
 	on := &s.Goroutines[span.Goroutine]
 	i := slices.Index(on.open, index)
 	if i < 0 {

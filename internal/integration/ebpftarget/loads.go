@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
 /*
@@ -32,23 +33,23 @@ unsigned spanprof_work_in_c(unsigned n) {
 import "C"
 
 // sink keeps results, so that no work is optimized away.
-var sink uint64
+var sink atomic.Uint64
 
 // loads are about a millisecond of work each.
 var loads = map[string]func(){
 	"tight":  calculate,
 	"json":   encode,
-	"cgo":    func() { sink += uint64(C.spanprof_work_in_c(4000)) },
+	"cgo":    func() { sink.Add(uint64(C.spanprof_work_in_c(4000))) },
 	"kernel": readZeros,
 }
 
 //go:noinline
 func calculate() {
-	x := sink
+	x := sink.Load()
 	for i := range uint64(1_000_000) {
 		x = x*6364136223846793005 + i
 	}
-	sink = x
+	sink.Store(x)
 }
 
 type order struct {
@@ -68,7 +69,7 @@ func encode() {
 			panic(err)
 		}
 		sum := sha256.Sum256(b)
-		sink += uint64(sum[0])
+		sink.Add(uint64(sum[0]))
 	}
 }
 

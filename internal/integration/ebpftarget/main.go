@@ -9,6 +9,10 @@
 // JSON, one slice of a span a line.
 //
 //	ebpftarget -load tight -cpu 10s </dev/null
+//	ebpftarget -socket /run/spanprof/host.sock -place 2000
+//
+// With -socket it places samples from a hostview by its own execution trace. It prints how many
+// of them are wrong. An interrupt ends it earlier.
 //
 // An agent samples a process only after it has read the process's files, which takes a busy
 // machine seconds. So close the target's input when the agent has sent samples of spans
@@ -59,8 +63,16 @@ type target struct {
 func main() {
 	load := flag.String("load", "tight", "tight, json, cgo, kernel or shared")
 	cpu := flag.Duration("cpu", 10*time.Second, "how much CPU time to take after the warm-up: how long that is depends on what else runs")
+	socket := flag.String("socket", "", "the socket of a hostview, to place samples from there")
+	place := flag.Int64("place", 2000, "how many samples the execution trace must place")
 	flag.Parse()
-	if err := run(*load, *cpu); err != nil {
+	var err error
+	if *socket != "" {
+		err = runThreads(*socket, *place)
+	} else {
+		err = run(*load, *cpu)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "ebpftarget:", err)
 		os.Exit(1)
 	}
@@ -156,15 +168,7 @@ func (t *target) share() {
 	spans, others := make(chan int), make(chan int)
 	go func() {
 		for range others {
-			s := slice{Thread: unix.Gettid(), Start: time.Now().UnixNano()}
-			for time.Now().UnixNano() < s.Start+int64(50*time.Millisecond) {
-				t.work()
-			}
-			s.End = time.Now().UnixNano()
-			s.From, s.Until = s.Start, s.End
-			if unix.Gettid() == s.Thread {
-				t.truth = append(t.truth, s)
-			}
+			t.without()
 			spans <- 0
 		}
 		close(spans)
@@ -176,4 +180,27 @@ func (t *target) share() {
 	}
 	close(others)
 	<-spans
+}
+
+// without runs 50 ms of work without a span.
+func (t *target) without() {
+	s := slice{Thread: unix.Gettid(), Start: time.Now().UnixNano()}
+	for time.Now().UnixNano() < s.Start+int64(50*time.Millisecond) {
+		t.work()
+	}
+	s.End = time.Now().UnixNano()
+	s.From, s.Until = s.Start, s.End
+	if unix.Gettid() == s.Thread {
+		t.truth = append(t.truth, s)
+	}
+}
+
+// repeat runs spans, and the same work without one, on a thread of its own until ctx ends.
+func (t *target) repeat(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for ctx.Err() == nil {
+		t.span(names[1], t.work)
+		t.without()
+	}
 }

@@ -43,30 +43,16 @@ func main() {
 	idle := flag.Int("idle", 0, "budget: number of idle goroutines")
 	pairs := flag.Int("pairs", 5, "cost: number of comparisons")
 	flag.Parse()
-	if err := run(*what, *length, *rate, *idle, *pairs); err != nil {
+	s, err := newService()
+	if err == nil && *what == "budget" {
+		err = s.budget(*length, *rate, *idle)
+	} else if err == nil {
+		err = s.cost(*pairs)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tracecost:", err)
 		os.Exit(1)
 	}
-}
-
-func run(what string, length time.Duration, rate, idle, pairs int) error {
-	s, err := newService()
-	if err != nil {
-		return err
-	}
-	var report fmt.Stringer
-	switch what {
-	case "cost":
-		report, err = s.cost(pairs, 12*time.Second)
-	case "budget":
-		report, err = s.budget(length, rate, idle)
-	default:
-		err = fmt.Errorf("-run %q: use cost or budget", what)
-	}
-	if err == nil {
-		fmt.Print(report)
-	}
-	return err
 }
 
 // Requests of perRequest CPU time wait for slowRequest if they are slow.
@@ -76,6 +62,8 @@ const (
 	threshold   = 50 * time.Millisecond
 	// settled is the time until the last slow spans have been read.
 	settled = 15 * time.Second
+	// segment is the time of requests with a recorder, or without.
+	segment = 12 * time.Second
 )
 
 type service struct {
@@ -133,18 +121,12 @@ func (s *service) request(blocks int, slow bool) {
 	child.End()
 }
 
-// cost is the CPU time of a request with and without a recorder.
-type cost struct {
-	ratios        []float64
-	without, with time.Duration
-	counts        string
-}
-
-func (s *service) cost(pairs int, segment time.Duration) (*cost, error) {
+// cost prints the CPU time of a request with and without a recorder.
+func (s *service) cost(pairs int) error {
 	ballast := make([]byte, 100<<20)
 	defer runtime.KeepAlive(ballast)
 	s.serve(segment / 4)
-	c := new(cost)
+	var ratios []float64
 	for range pairs {
 		var each [2]time.Duration // without, with
 		first := rand.IntN(2)
@@ -156,18 +138,20 @@ func (s *service) cost(pairs int, segment time.Duration) (*cost, error) {
 			}
 			r, err := exectrace.Start(s.tp, s.store, exectrace.WithThreshold(threshold))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			each[1] = s.serve(segment)
-			c.counts = counts(r)
+			fmt.Println(counts(r))
 			if err := r.Shutdown(context.Background()); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		c.ratios = append(c.ratios, float64(each[1])/float64(each[0]))
-		c.without, c.with = c.without+each[0]/time.Duration(pairs), c.with+each[1]/time.Duration(pairs)
+		fmt.Printf("CPU of a request: %v without, %v with a recorder\n", each[0], each[1])
+		ratios = append(ratios, float64(each[1])/float64(each[0]))
 	}
-	return c, nil
+	mean, half := interval(ratios)
+	fmt.Printf("with / without, %d pairs: x%.4f (95 %%: %.4f to %.4f)\n", pairs, mean, mean-half, mean+half)
+	return nil
 }
 
 // serve runs requests one after the other, and a slow one each 200 ms beside them. It returns
@@ -203,12 +187,6 @@ func counts(r *exectrace.Recorder) string {
 	return strings.Join(texts, ", ")
 }
 
-func (c *cost) String() string {
-	mean, half := interval(c.ratios)
-	return fmt.Sprintf("CPU of a request, %d pairs: %v without, %v with a recorder: x%.4f (95 %%: %.4f to %.4f)\nlast: %s\n",
-		len(c.ratios), c.without, c.with, mean, mean-half, mean+half, c.counts)
-}
-
 // interval returns the mean and half of its 95 % interval.
 func interval(list []float64) (mean, half float64) {
 	for _, x := range list {
@@ -224,16 +202,9 @@ func interval(list []float64) (mean, half float64) {
 	return mean, half
 }
 
-// answered is the share of slow spans with exact times.
-type answered struct {
-	rate, idle, slow int
-	recorded         float64 // share of the time
-	status           exectrace.Status
-	counts           string
-}
-
-// budget runs requests at a rate. One of 100 is slow.
-func (s *service) budget(length time.Duration, rate, idle int) (*answered, error) {
+// budget runs requests at a rate, and prints how many slow spans get exact times. One of 100
+// requests is slow.
+func (s *service) budget(length time.Duration, rate, idle int) error {
 	stop := make(chan struct{})
 	defer close(stop)
 	for range idle {
@@ -241,9 +212,8 @@ func (s *service) budget(length time.Duration, rate, idle int) (*answered, error
 	}
 	r, err := exectrace.Start(s.tp, s.store, exectrace.WithThreshold(threshold))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a := &answered{rate: rate, idle: idle}
 	var requests sync.WaitGroup
 	on, n := 0, 0
 	for from, tick := time.Now(), time.NewTicker(time.Second/time.Duration(rate)); time.Since(from) < length; n++ {
@@ -254,12 +224,8 @@ func (s *service) budget(length time.Duration, rate, idle int) (*answered, error
 		}
 	}
 	requests.Wait()
-	time.Sleep(min(length, settled))
-	a.slow, a.recorded, a.status, a.counts = n/100, float64(on)/float64(n), r.Status(), counts(r)
-	return a, r.Shutdown(context.Background())
-}
-
-func (a *answered) String() string {
-	return fmt.Sprintf("%d requests a second, %d idle goroutines: recording %.0f %% of the time, at %.3f %% of a core, %d slow requests\n%s\n",
-		a.rate, a.idle, 100*a.recorded, 100*a.status.Share, a.slow, a.counts)
+	time.Sleep(settled)
+	fmt.Printf("%d requests a second, %d idle goroutines: recording %.0f %% of the time, %d slow requests; %s\n",
+		rate, idle, 100*float64(on)/float64(n), n/100, counts(r))
+	return r.Shutdown(context.Background())
 }
