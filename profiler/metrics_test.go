@@ -25,10 +25,8 @@ import (
 // meterProvider sums its counters by name, so that the module needs no metrics SDK.
 type meterProvider struct {
 	noop.MeterProvider
-
 	mu   sync.Mutex
 	sums map[string]int64
-	fail error
 }
 
 // newMeterProvider returns the global MeterProvider of a test.
@@ -59,7 +57,7 @@ func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric
 	if !ours { // of the queues
 		return noop.Int64Counter{}, nil
 	}
-	return sum{provider: m.provider, name: name}, m.provider.fail
+	return sum{provider: m.provider, name: name}, nil
 }
 
 type sum struct {
@@ -72,24 +70,6 @@ func (s sum) Add(_ context.Context, n int64, _ ...metric.AddOption) {
 	s.provider.mu.Lock()
 	defer s.provider.mu.Unlock()
 	s.provider.sums[s.name] += n
-}
-
-func TestNewWithoutMetrics(t *testing.T) {
-	m := newMeterProvider(t)
-	m.fail = errors.New("no more counters")
-	defer func() { m.fail = nil }() // otel's first MeterProvider passes all on to m
-	if _, err := New(new(exportertest.Recorder)); !errors.Is(err, m.fail) {
-		t.Errorf("New: %v, want the meter's error", err)
-	}
-}
-
-// A Profiler runs before its first windows are open: New may return earlier.
-func TestRunningBeforeTheFirstWindows(t *testing.T) {
-	p := new(Profiler)
-	p.publish()
-	if !p.published.Load().Running {
-		t.Error("Running is false")
-	}
 }
 
 // Each number of a loss has its counter.
