@@ -6,7 +6,9 @@ package reporttest
 
 import (
 	"runtime/pprof"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -24,6 +26,22 @@ func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
 		restore()
 		otel.SetErrorHandler(before)
 	})
+}
+
+// Collect returns a function for the texts of the errors reported during the test t so far.
+func Collect(t interface{ Cleanup(func()) }) func() []string {
+	var mu sync.Mutex
+	var texts []string
+	Handle(t, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		texts = append(texts, err.Error())
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(texts)
+	}
 }
 
 // patience is how long a report may lack a CPU on a busy machine.
