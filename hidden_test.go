@@ -6,7 +6,6 @@ package spanprof_test
 import (
 	"context"
 	"errors"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,34 +67,15 @@ func TestForeignProvider(t *testing.T) {
 
 // A span of a middleware that wraps ours counts as ours.
 func TestSpanAroundOurs(t *testing.T) {
-	for name, processors := range map[string][]sdktrace.TracerProviderOption{
-		"wrapper":                   nil,
-		"wrapper and SpanProcessor": {sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())},
-	} {
-		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(processors...)).Tracer("test")
-		ctx, root := tracer.Start(context.Background(), "root")
-		ctx = trace.ContextWithSpan(ctx, &hiddenSpan{root})
-		_, child := tracer.Start(ctx, "child")
-		carries(t, name+": in child", spanLabels(root, "root"))
-		child.End()
-		carries(t, name+": after child", spanLabels(root, "root"))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			pprof.SetGoroutineLabels(context.Background())
-			_, child := tracer.Start(ctx, "child")
-			carries(t, name+": in a worker's child", spanLabels(root, "root"))
-			child.End()
-			want := map[string]string{}
-			if !spanprof.ReadsGoroutineLabels() {
-				want = spanLabels(root, "root") // End sets the labels of the job's context
-			}
-			carries(t, name+": after a worker's child", want)
-		}()
-		<-done
-		root.End()
-		carries(t, name+": after root", map[string]string{})
-	}
+	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")
+	ctx, root := tracer.Start(context.Background(), "root")
+	ctx = trace.ContextWithSpan(ctx, &hiddenSpan{root})
+	_, child := tracer.Start(ctx, "child")
+	carries(t, "in child", spanLabels(root, "root"))
+	child.End()
+	carries(t, "after child", spanLabels(root, "root"))
+	root.End()
+	carries(t, "after root", map[string]string{})
 }
 
 // The URLs of a span without a readable start and service.

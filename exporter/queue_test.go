@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -492,21 +491,19 @@ func TestDestinationShutdown(t *testing.T) {
 }
 
 func TestNewQueueErrors(t *testing.T) {
-	for want, make := range map[string]func() (*exporter.Queue, error){
-		"no name":       func() (*exporter.Queue, error) { return exporter.NewQueue("", &destination{}, exporter.QueueConfig{}) },
-		"is nil":        func() (*exporter.Queue, error) { return exporter.NewQueue("x", nil, exporter.QueueConfig{}) },
-		"negative age":  nil,
-		"negative size": nil,
+	for _, test := range []struct {
+		name   string
+		d      exporter.Destination
+		config exporter.QueueConfig
+		want   string
+	}{
+		{"", &destination{}, exporter.QueueConfig{}, "no name"},
+		{"x", nil, exporter.QueueConfig{}, "is nil"},
+		{"x", &destination{}, exporter.QueueConfig{MaxAge: -1}, "negative bound"},
+		{"x", &destination{}, exporter.QueueConfig{MaxBytes: -1}, "negative bound"},
 	} {
-		if make == nil {
-			c := exporter.QueueConfig{MaxAge: -1}
-			if want == "negative size" {
-				c = exporter.QueueConfig{MaxBytes: -1}
-			}
-			want, make = "negative bound", func() (*exporter.Queue, error) { return exporter.NewQueue("x", &destination{}, c) }
-		}
-		if q, err := make(); q != nil || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("NewQueue: %v, want %q", err, want)
+		if q, err := exporter.NewQueue(test.name, test.d, test.config); q != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("NewQueue: %v, want %q", err, test.want)
 		}
 	}
 	q := newQueue(t, &destination{}, exporter.QueueConfig{})
@@ -514,7 +511,7 @@ func TestNewQueueErrors(t *testing.T) {
 		t.Error("no error for a nil profile")
 	}
 	shutdown(t, q)
-	if s := q.Status(); s.Taken != 0 || len(slices.Collect(maps.Keys(s.Lost))) != 0 {
+	if s := q.Status(); s.Taken != 0 || len(s.Lost) != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -70,39 +70,6 @@ func bothWays() map[string]profiler.Option {
 	return map[string]profiler.Option{"log": nil, "runtime/pprof": profiler.WithPublicAPI()}
 }
 
-func TestCPUWindowsFollowEachOther(t *testing.T) {
-	for name, way := range bothWays() {
-		t.Run(name, func(t *testing.T) {
-			doubling(t, func(d time.Duration) bool {
-				p, rec := start(t, cpuOnly, way, profiler.WithWindow(endless))
-				for _, value := range []string{"a", "b", "c"} {
-					burn(value, d)
-					unlabelled(d)
-					flush(t, p)
-				}
-				burn("last", d)
-				shutdown(t, p)
-				reported.take("without their times")
-				all := rec.Profiles()
-				seen := len(all) == 4
-				for i, value := range []string{"a", "b", "c", "last"} {
-					w := parsed(t, all[i])
-					seen = seen && burned(w, value)
-					for other := range counts(w) {
-						if other != value {
-							t.Errorf("window %d has samples of %q, want %q", i, other, value)
-						}
-					}
-					if i > 0 && all[i].Start().Before(all[i-1].End()) {
-						t.Errorf("window %d overlaps the one before", i)
-					}
-				}
-				return seen
-			})
-		})
-	}
-}
-
 // Callers and windows have the same samples. The callers do not end a window.
 func TestProfileSharesTheWindows(t *testing.T) {
 	for name, way := range bothWays() {
@@ -312,37 +279,28 @@ func (w stuckWriter) Write(b []byte) (int, error) {
 }
 
 // A profile of the program is stopped, and its writer is stuck. New returns, the windows of
-// other kinds go on, a Flush waits, and Shutdown exports them.
+// other kinds go on, a Flush waits, and then the CPU is profiled.
 func TestSlowStop(t *testing.T) {
-	for _, inTime := range []bool{true, false} {
-		t.Run(fmt.Sprint(inTime), func(t *testing.T) {
-			release := stopSlowly(t)
-			rec := new(exportertest.Recorder)
-			p, err := profiler.New(rec, profiler.WithPatience(500*time.Millisecond), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
-			if err != nil {
-				t.Fatal(err)
-			}
-			until(t, func() bool { return len(rec.Profiles()) > 2 })
-			if got := p.Status(); !strings.HasPrefix(got.CPU, "waiting until another CPU profile") {
-				t.Errorf("Status() = %+v", got)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			defer cancel()
-			if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Flush: %v, want DeadlineExceeded", err)
-			}
-			if inTime {
-				release()
-				flush(t, p)
-				until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
-			}
-			shutdown(t, p)
-			if !inTime {
-				release()
-			}
-			free(t)
-		})
+	release := stopSlowly(t)
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithPatience(500*time.Millisecond), profiler.WithKinds(exporter.KindCPU, exporter.KindHeap), profiler.WithWindow(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
 	}
+	until(t, func() bool { return len(rec.Profiles()) > 2 })
+	if got := p.Status(); !strings.HasPrefix(got.CPU, "waiting until another CPU profile") {
+		t.Errorf("Status() = %+v", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Flush: %v, want DeadlineExceeded", err)
+	}
+	release()
+	flush(t, p)
+	until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
+	shutdown(t, p)
+	free(t)
 }
 
 func TestProfilerHasNoLabels(t *testing.T) {

@@ -38,9 +38,6 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 	}{
 		"inherited": {func(_ context.Context, f func()) { go f() }, false},
 		"Go":        {func(ctx context.Context, f func()) { spanprof.Go(ctx, func(context.Context) { f() }) }, true},
-		"Do": {func(ctx context.Context, f func()) {
-			go spanprof.Do(ctx, func(context.Context) { f() })
-		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -31,38 +30,6 @@ func running(t *testing.T, exp exporter.Exporter) *profiler.Profiler {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// Shutdown returns when its context ends, with the number of windows that are left. A second
-// one waits for the first until its own context ends.
-func TestShutdownReturnsWithinItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		p := running(t, hanging(release))
-		begin := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		first := make(chan error, 1)
-		go func() { first <- p.Shutdown(ctx) }()
-		synctest.Wait()
-		early, cancelEarly := context.WithTimeout(t.Context(), time.Second)
-		defer cancelEarly()
-		if err := p.Shutdown(early); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
-			t.Errorf("a second Shutdown: %v after %v, want DeadlineExceeded after 1s", err, time.Since(begin))
-		}
-		err := <-first
-		if took := time.Since(begin); took != 3*time.Second {
-			t.Errorf("Shutdown took %v, want 3s", took)
-		}
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "5 profile(s) not exported") {
-			t.Errorf("Shutdown: %v, want DeadlineExceeded and the 5 windows", err)
-		}
-		if got := lost(lane(p)); got != 5 {
-			t.Errorf("%d windows dropped, want 5", got)
-		}
-		close(release)
-		synctest.Wait()
-	})
 }
 
 // After Shutdown every call returns at once: the second Shutdown nil, Flush and Profile an

@@ -157,3 +157,23 @@ func (f *foreign) stop(t *testing.T) *profile.Profile {
 	}
 	return p
 }
+
+// wait returns when an error with a text was reported, some time after the call that found it.
+func (l *errorLog) wait(t *testing.T, text string) {
+	t.Helper()
+	until(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.ContainsFunc(l.errs, func(err error) bool { return strings.Contains(err.Error(), text) })
+	})
+}
+
+// take empties the log and returns the errors with something in their text.
+// Profilers of other tests may have reported too.
+func (l *errorLog) take(something string) []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := slices.DeleteFunc(l.errs, func(err error) bool { return !strings.Contains(err.Error(), something) })
+	l.errs = nil
+	return errs
+}

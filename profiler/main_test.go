@@ -26,17 +26,12 @@ func TestMain(m *testing.M) {
 
 // errorLog is an otel.ErrorHandler that keeps the errors.
 type errorLog struct {
-	mu      sync.Mutex
-	errs    []error
-	changed chan struct{} // closed at the next Handle; nil when nobody waits
+	mu   sync.Mutex
+	errs []error
 }
 
 func (l *errorLog) Handle(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.errs = append(l.errs, err)
-	if l.changed != nil {
-		close(l.changed)
-		l.changed = nil
-	}
 }

@@ -6,91 +6,16 @@ package profiler
 import (
 	"context"
 	"errors"
-	"maps"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/internal/metertest"
 )
-
-// meterProvider sums its counters by name, so that the module needs no metrics SDK.
-type meterProvider struct {
-	noop.MeterProvider
-
-	mu   sync.Mutex
-	sums map[string]int64
-	fail error
-}
-
-// newMeterProvider returns the global MeterProvider of a test.
-func newMeterProvider(t *testing.T) *meterProvider {
-	p := &meterProvider{sums: map[string]int64{}}
-	before := otel.GetMeterProvider()
-	otel.SetMeterProvider(p)
-	t.Cleanup(func() { otel.SetMeterProvider(before) })
-	return p
-}
-
-func (p *meterProvider) Meter(string, ...metric.MeterOption) metric.Meter { return meter{provider: p} }
-
-// values returns the sums that are not 0.
-func (p *meterProvider) values() map[string]int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.sums)
-}
-
-type meter struct {
-	noop.Meter
-	provider *meterProvider
-}
-
-func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
-	name, ours := strings.CutPrefix(name, "spanprof.profiler.")
-	if !ours { // of the queues
-		return noop.Int64Counter{}, nil
-	}
-	return sum{provider: m.provider, name: name}, m.provider.fail
-}
-
-type sum struct {
-	noop.Int64Counter
-	provider *meterProvider
-	name     string
-}
-
-func (s sum) Add(_ context.Context, n int64, _ ...metric.AddOption) {
-	s.provider.mu.Lock()
-	defer s.provider.mu.Unlock()
-	s.provider.sums[s.name] += n
-}
-
-func TestNewWithoutMetrics(t *testing.T) {
-	m := newMeterProvider(t)
-	m.fail = errors.New("no more counters")
-	defer func() { m.fail = nil }() // otel's first MeterProvider passes all on to m
-	if _, err := New(new(exportertest.Recorder)); !errors.Is(err, m.fail) {
-		t.Errorf("New: %v, want the meter's error", err)
-	}
-}
-
-// A Profiler runs before its first windows are open: New may return earlier.
-func TestRunningBeforeTheFirstWindows(t *testing.T) {
-	p := new(Profiler)
-	p.publish()
-	if !p.published.Load().Running {
-		t.Error("Running is false")
-	}
-}
 
 // Each number of a loss has its counter.
 func TestMetricsOfStatus(t *testing.T) {
@@ -127,15 +52,15 @@ func (f *faulty) Export(ctx context.Context, _ *exporter.Profile) error {
 // Metrics follow Flush and the ends of windows, and have what Shutdown left behind.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		provider := newMeterProvider(t)
+		sums := metertest.New(t)
 		p, err := New(&faulty{hangs: 5}, WithKinds(exporter.KindGoroutine), WithWindow(time.Second), WithFirstEnd())
 		if err != nil {
 			t.Fatal(err)
 		}
-		check := func(when string, want map[string]int64) {
+		check := func(when string, want map[string]float64) {
 			t.Helper()
 			synctest.Wait()
-			if diff := cmp.Diff(want, provider.values()); diff != "" {
+			if diff := cmp.Diff(want, sums.Of("spanprof.profiler.")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}
@@ -145,14 +70,14 @@ func TestMetrics(t *testing.T) {
 		if err := p.Flush(t.Context()); err == nil || err.Error() != "profiler: 1 failed: an Export of two" {
 			t.Errorf("Flush: %v, want the failure", err)
 		}
-		check("after Flush", map[string]int64{"window.measured": 2})
+		check("after Flush", map[string]float64{"window.measured": 2})
 		<-time.After(3500 * time.Millisecond)
-		check("after windows", map[string]int64{"window.measured": 5})
+		check("after windows", map[string]float64{"window.measured": 5})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
 		}
-		check("after Shutdown", map[string]int64{"window.measured": 6})
+		check("after Shutdown", map[string]float64{"window.measured": 6})
 	})
 }

@@ -139,9 +139,22 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		flushed := make(chan error, 1)
 		go func() { flushed <- p.Flush(t.Context()) }()
 		synctest.Wait()
-		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
+		second := make(chan error, 1)
+		time.AfterFunc(time.Second/2, func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			second <- p.Shutdown(ctx)
+		})
+		begin := time.Now()
 		err = p.Shutdown(ctx)
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("Shutdown took %v, want 2 s", took)
+		}
+		if err := <-second; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a second Shutdown: %v, want the end of its own context", err)
+		}
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 profile(s) not exported") {
 			t.Errorf("Shutdown: %v, want DeadlineExceeded and 3 profiles", err)
 		}

@@ -5,7 +5,6 @@ package profiler
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,14 +179,4 @@ func TestStreamOfPiecesThatDoNotMerge(t *testing.T) {
 			t.Errorf("wrote %d bytes, %v, want the error", r.out.Len(), r.err)
 		}
 	})
-}
-
-// A tap that nothing was measured for.
-func TestTapWithoutPieces(t *testing.T) {
-	tap := newTap(time.Second)
-	close(tap.done)
-	var b strings.Builder
-	if err := tap.write(t.Context(), &b); !errors.Is(err, ErrCPUInUse) || b.Len() > 0 {
-		t.Errorf("%v and %d bytes, want ErrCPUInUse", err, b.Len())
-	}
 }

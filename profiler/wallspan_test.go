@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
@@ -23,46 +24,39 @@ import (
 // A goroutine inherits the labels of the span that starts it and keeps them. For example,
 // an HTTP client's connection goroutine would count for the span for hours.
 func TestWallOfASpanEndsWithIt(t *testing.T) {
-	for name, test := range map[string]struct {
-		start func(ctx context.Context, f func()) // f on a goroutine of its own
-		want  bool                                // f counts after the span's end
-	}{
-		"inherited": {func(_ context.Context, f func()) { go f() }, false},
-		"Go":        {func(ctx context.Context, f func()) { spanprof.Go(ctx, func(context.Context) { f() }) }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWindow(endless))
-				ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("").Start(t.Context(), "first")
-				stop := make(chan struct{})
-				test.start(ctx, func() { outlive(stop) })
-				// counted reports whether a window has samples of the goroutine for the span.
-				counted := func() bool {
-					time.Sleep(10 * time.Second)
-					flush(t, p)
-					all := rec.Profiles()
-					window, err := all[len(all)-1].Parsed()
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, s := range window.Sample {
-						of := slices.Equal(s.Label["span_id"], []string{span.SpanContext().SpanID().String()})
-						for _, l := range s.Location {
-							if of && strings.HasSuffix(l.Line[0].Function.Name, ".outlive") {
-								return true
-							}
-						}
-					}
-					return false
-				}
-				before := counted()
-				span.End()
+	for _, byGo := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p, rec := start(t, profiler.WithKinds(exporter.KindWall), profiler.WithWindow(endless))
+			ctx, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("").Start(t.Context(), "first")
+			stop := make(chan struct{})
+			if byGo {
+				spanprof.Go(ctx, func(context.Context) { outlive(stop) })
+			} else {
+				go outlive(stop)
+			}
+			// counted reports whether a window has samples of the goroutine for the span.
+			counted := func() bool {
+				time.Sleep(10 * time.Second)
 				flush(t, p)
-				if after := counted(); !before || after != test.want {
-					t.Errorf("counted %t before the end and %t after it, want true and %t", before, after, test.want)
+				all := rec.Profiles()
+				window, err := all[len(all)-1].Parsed()
+				if err != nil {
+					t.Fatal(err)
 				}
-				close(stop)
-			})
+				return slices.ContainsFunc(window.Sample, func(s *profile.Sample) bool {
+					return slices.Equal(s.Label["span_id"], []string{span.SpanContext().SpanID().String()}) &&
+						slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+							return strings.HasSuffix(l.Line[0].Function.Name, ".outlive")
+						})
+				})
+			}
+			before := counted()
+			span.End()
+			flush(t, p)
+			if after := counted(); !before || after != byGo {
+				t.Errorf("by Go %t: counted %t before the end and %t after it", byGo, before, after)
+			}
+			close(stop)
 		})
 	}
 }

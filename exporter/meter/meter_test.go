@@ -4,7 +4,6 @@
 package meter_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,53 +12,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/meter"
+	"github.com/spanprof/spanprof/internal/metertest"
 )
 
-// provider sums a counter by attributes.
-type provider struct {
-	noop.MeterProvider
-	sums map[string]float64
-}
-
-func (p *provider) Meter(string, ...metric.MeterOption) metric.Meter { return meters{p: p} }
-
-type meters struct {
-	noop.Meter
-	p *provider
-}
-
-func (m meters) Float64Counter(string, ...metric.Float64CounterOption) (metric.Float64Counter, error) {
-	return counter{p: m.p}, nil
-}
-
-type counter struct {
-	noop.Float64Counter
-	p *provider
-}
-
-func (c counter) Add(_ context.Context, seconds float64, options ...metric.AddOption) {
-	set := metric.NewAddConfig(options).Attributes()
-	c.p.sums[set.Encoded(attribute.DefaultEncoder())] += seconds
-}
-
-func newMeter(t *testing.T, labels ...string) (exporter.Exporter, map[string]float64) {
+// newMeter returns an exporter, and the seconds of its series.
+func newMeter(t *testing.T, labels ...string) (exporter.Exporter, func() map[string]float64) {
 	t.Helper()
-	p := &provider{sums: map[string]float64{}}
-	otel.SetMeterProvider(p)
-	t.Cleanup(func() { otel.SetMeterProvider(noop.NewMeterProvider()) })
+	sums := metertest.New(t)
 	m, err := meter.New(labels...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, p.sums
+	return m, func() map[string]float64 { return sums.Of("spanprof.cpu.time ") }
 }
 
 func profileOf(kind exporter.Kind, samples ...*profile.Sample) *exporter.Profile {
@@ -102,7 +71,7 @@ func TestSums(t *testing.T) {
 		"service.name=shop,span_name=GET /,tenant=other": 6,
 		"service.name=shop":                              0.2,
 	}
-	if diff := cmp.Diff(want, sums); diff != "" {
+	if diff := cmp.Diff(want, sums()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -119,7 +88,7 @@ func TestManySeries(t *testing.T) {
 		{"GET /", 1701, "service.name=shop,span_name=GET /,tenant=other", 83},
 		{"GET /%d", 1999, "service.name=shop,span_name=other,tenant=other", 80.02},
 	} {
-		m, sums := newMeter(t, "tenant")
+		m, all := newMeter(t, "tenant")
 		total := 0.0
 		for i := range 10_000 {
 			name := strings.ReplaceAll(test.name, "%d", fmt.Sprint(i))
@@ -127,6 +96,7 @@ func TestManySeries(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		sums := all()
 		for _, seconds := range sums {
 			total += seconds
 		}

@@ -124,7 +124,7 @@ func TestPyroscope(t *testing.T) {
 		{"block", exporter.KindBlock, contentions, contentions[0], attributes(0), nil, []string{"block:contentions:count:block:count ", "block:delay:nanoseconds:block:count "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reporttest.Handle(t, new(errorLog).Handle)
+			reporttest.Collect(t)
 			p := &profile.Profile{SampleType: tt.types, PeriodType: tt.period}
 			if p.PeriodType != nil && tt.kind != exporter.KindWall {
 				p.Period = 1e7

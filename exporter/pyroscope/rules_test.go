@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
 	"github.com/spanprof/spanprof/internal/leaktest"
-	"github.com/spanprof/spanprof/internal/report"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
@@ -43,7 +42,7 @@ func (s *ingest) export(t *testing.T, opts []pyroscope.Option, profiles ...*expo
 			t.Fatal(err)
 		}
 	}
-	if err := e.Shutdown(t.Context()); (err != nil) != (lost(e.Status()) > 0) {
+	if err := e.Shutdown(t.Context()); (err != nil) != (len(e.Status().Lost) > 0) {
 		t.Fatal(err)
 	}
 	return e.Status()
@@ -123,7 +122,7 @@ func TestLabelLimits(t *testing.T) {
 		{"ended spans", nil, map[string][]string{"ended_span_id": {"0123456789abcdef"}, "tenant": {"a"}}, []string{"tenant:a"}, []string{"ended_span_id"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reported := reports(t)
+			reported := reporttest.Collect(t)
 			windows := make([]*exporter.Profile, 2)
 			for i := range windows {
 				p := parsed(3)
@@ -191,7 +190,7 @@ func TestLargeProfileArrives(t *testing.T) {
 		samples, length int // of two labels of each sample
 	}{{"samples", 17_500, 0}, {"bytes", 1_000, 1_500}} {
 		t.Run(tt.name, func(t *testing.T) {
-			reported := reports(t)
+			reported := reporttest.Collect(t)
 			p := parsed(tt.samples)
 			for i, s := range p.Sample {
 				text := strings.Repeat("x", tt.length) + fmt.Sprint("GET /", i%50)
@@ -221,70 +220,26 @@ func TestLargeProfileArrives(t *testing.T) {
 	}
 }
 
-// A page is not a success, and a redirect is not followed. A password that the server
-// repeats is not reported.
-func TestAnswers(t *testing.T) {
-	for _, tt := range []struct {
-		name, contentType, body, want string
-		status                        int
-	}{
-		{"login page", "text/html; charset=utf-8", "<title>Log in</title> secret99", "answers with success, but not as Pyroscope does: is the endpoint right? The answer is text/html: <title>Log in</title> [redacted]", 200},
-		{"redirect", "text/plain", "", "to https://elsewhere/ingest: redirects are not followed", 301},
-		{"refusal", "text/plain", "bad credentials 12345:secret99", "answers 403 Forbidden: bad credentials [redacted]", 403},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			reported := reports(t)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", tt.contentType)
-				w.Header().Set("Location", "https://elsewhere/ingest") // of the redirect
-				w.WriteHeader(tt.status)
-				_, _ = w.Write([]byte(tt.body + r.Header.Get("Authorization")))
-			}))
-			defer server.Close()
-			e, err := pyroscope.New(server.URL, pyroscope.WithBasicAuth("12345", "secret99"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Export(t.Context(), exporter.NewParsedProfile(now(), parsed(1))); err != nil {
-				t.Error(err)
-			}
-			if err := e.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "1 rejected") {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if s := e.Status(); s.Lost["rejected"] != 1 || s.Exported != 0 {
-				t.Errorf("Stats %+v, want one rejected", s)
-			}
-			got := strings.Join(reported(), "\n")
-			if !strings.Contains(got, tt.want) || strings.Contains(got, "secret99") || strings.Contains(got, "MTIzNDU6c2VjcmV0OTk=") {
-				t.Errorf("reported %s, want %s", got, tt.want)
-			}
-		})
-	}
-}
-
-// reports collects the errors that are reported during a test.
-func reports(t *testing.T) func() []string {
-	t.Helper()
-	var (
-		mu   sync.Mutex
-		errs []string
-	)
-	t.Cleanup(report.Synchronous(func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err.Error())
+// A page is not a success. A password that the server repeats is not reported.
+func TestLoginPage(t *testing.T) {
+	reported := reporttest.Collect(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<title>Log in</title> secret99" + r.Header.Get("Authorization")))
 	}))
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(errs)
+	defer server.Close()
+	e, err := pyroscope.New(server.URL, pyroscope.WithBasicAuth("12345", "secret99"))
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// lost returns the number of lost profiles.
-func lost(s exporter.Status) (n uint64) {
-	for _, lost := range s.Lost {
-		n += lost
+	if err := e.Export(t.Context(), exporter.NewParsedProfile(now(), parsed(1))); err != nil {
+		t.Error(err)
 	}
-	return n
+	if err := e.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "1 rejected") {
+		t.Errorf("Shutdown: %v", err)
+	}
+	want := "answers with success, but not as Pyroscope does: is the endpoint right? The answer is text/html: <title>Log in</title> [redacted]"
+	if got := strings.Join(reported(), "\n"); !strings.Contains(got, want) || strings.Contains(got, "secret99") || strings.Contains(got, "MTIzNDU6c2VjcmV0OTk=") {
+		t.Errorf("reported %s, want %s", got, want)
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func TestKinds(t *testing.T) {
@@ -126,7 +127,7 @@ func TestNames(t *testing.T) {
 		{"too many", many, nil, "unknown_service{" + strings.Join(first24, ",") + "}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reported := reports(t)
+			reported := reporttest.Collect(t)
 			p := exporter.NewProfile(now(tt.attributes...), nil)
 			pushes := deliver(t, []pyroscope.Option{pyroscope.WithTags(tt.tags)}, p, p)
 			if len(pushes) != 2 {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime/pprof"
-	"slices"
 
 	"github.com/google/pprof/profile"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -82,14 +81,6 @@ func (s *sdk) ended(name string) sdktrace.ReadOnlySpan {
 
 // Labels is the label set of a goroutine or a context.
 type Labels map[string]string
-
-func (l Labels) String() string {
-	var b bytes.Buffer
-	for _, key := range slices.Sorted(maps.Keys(l)) {
-		fmt.Fprintf(&b, " %s=%s", key, l[key])
-	}
-	return "{" + string(bytes.TrimSpace(b.Bytes())) + "}"
-}
 
 // GoroutineLabels returns the labels of the calling goroutine, as a goroutine
 // profile shows them. Only one goroutine may call it at a time.

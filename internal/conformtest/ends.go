@@ -23,16 +23,6 @@ func sameSpan(c *Case) {
 	root.End()
 }
 
-func contextSpanEnds(c *Case) {
-	s := c.newSDK()
-	ctx, _ := s.tracer.Start(context.Background(), "root")
-	trace.SpanFromContext(ctx).End()
-	c.bare("after End of the context's span")
-	if len(s.recorder.Ended()) != 1 {
-		c.errorf("%d spans ended, want 1", len(s.recorder.Ended()))
-	}
-}
-
 func endTwice(c *Case) {
 	s := c.newSDK()
 	_, first := s.tracer.Start(context.Background(), "first")
@@ -99,20 +89,6 @@ func rootEndsFirst(c *Case) {
 		c.carries("in next after child ended", next, "next")
 	}
 	next.End()
-	c.bare("after all")
-}
-
-func overlappingRoots(c *Case) {
-	s := c.newSDK()
-	_, first := s.tracer.Start(context.Background(), "first")
-	_, second := s.tracer.Start(context.Background(), "second")
-	first.End()
-	if c.CannotRead {
-		c.bare("in second after first ended")
-	} else {
-		c.carries("in second after first ended", second, "second")
-	}
-	second.End()
 	c.bare("after all")
 }
 

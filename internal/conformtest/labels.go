@@ -66,23 +66,6 @@ func userLabelsInContext(c *Case) {
 	c.bare("after all")
 }
 
-func userLabelsByWithLabels(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	ctx, child := s.tracer.Start(pprof.WithLabels(ctx, pprof.Labels("tenant", "a")), "child")
-	owner, name := c.owner(root, child, "root", "child")
-	c.carries("in child", owner, name, Labels{"tenant": "a"})
-	c.same("child's context", contextLabels(ctx), owner, name, Labels{"tenant": "a"})
-	child.End()
-	if c.CannotRead {
-		c.carries("after child", root, "root", Labels{"tenant": "a"})
-	} else {
-		c.carries("after child", root, "root")
-	}
-	root.End()
-	c.bare("after root")
-}
-
 func userLabelsOnGoroutine(c *Case) {
 	s := c.newSDK()
 	user := Labels{"worker": "3"}
@@ -143,25 +126,6 @@ func worker(c *Case) {
 		job.End()
 		c.bare("worker after the job", user)
 	})
-	c.carries("root meanwhile", root, "root")
-	root.End()
-	c.bare("after root")
-}
-
-func inheritedGoroutine(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.carries("child goroutine", root, "root")
-		_, child := s.tracer.Start(ctx, "child")
-		owner, name := c.owner(root, child, "root", "child")
-		c.carries("child goroutine in child", owner, name)
-		child.End()
-		c.carries("child goroutine after child", root, "root")
-	}()
-	<-done
 	c.carries("root meanwhile", root, "root")
 	root.End()
 	c.bare("after root")

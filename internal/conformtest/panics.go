@@ -64,9 +64,12 @@ var errOops = errors.New("oops")
 
 func panicEvent(c *Case) {
 	s := c.newSDK()
-	event := c.sameEvents(s, func() { panic(errOops) })
+	event := c.sameEvents(s, func() { panicHere() }, trace.WithStackTrace(true))
 	if message, _ := eventAttribute(event, "exception.message"); message != "oops" {
 		c.errorf("exception.message %q", message)
+	}
+	if stack, _ := eventAttribute(event, "exception.stacktrace"); !strings.Contains(stack, "panicHere") {
+		c.errorf("the stack trace does not show where the panic began:\n%s", stack)
 	}
 	r := s.endDeferred(s.tracer, "again", func() { panic(errOops) })
 	if err, ok := r.(error); !ok || !errors.Is(err, errOops) {
@@ -74,15 +77,7 @@ func panicEvent(c *Case) {
 	}
 }
 
-func panicStackTrace(c *Case) {
-	s := c.newSDK()
-	event := c.sameEvents(s, func() { panicHere() }, trace.WithStackTrace(true))
-	if stack, _ := eventAttribute(event, "exception.stacktrace"); !strings.Contains(stack, "panicHere") {
-		c.errorf("the stack trace does not show where the panic began:\n%s", stack)
-	}
-}
-
-func panicHere() { panic("here") }
+func panicHere() { panic(errOops) }
 
 func panicNil(c *Case) {
 	s := c.newSDK()

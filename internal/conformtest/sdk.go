@@ -49,21 +49,6 @@ func readableSpans(c *Case) {
 	root.End()
 }
 
-func childSpanCount(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	for range 3 {
-		_, child := s.tracer.Start(ctx, "child")
-		child.End()
-	}
-	_, child := s.tracer.Start(trace.ContextWithSpan(context.Background(), root), "child")
-	child.End()
-	root.End()
-	if n := s.ended("root").ChildSpanCount(); n != 4 {
-		c.errorf("ChildSpanCount is %d, want 4", n)
-	}
-}
-
 func untouched(c *Case) {
 	s := c.newSDK()
 	link := trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}})}

@@ -245,29 +245,6 @@ func hanging(status int) (client *http.Client, stop func()) {
 	}
 }
 
-// The body of a 101 is the connection, and only the client ends it.
-func TestSwitchingProtocols(t *testing.T) {
-	ended := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(ended)
-		_, _ = io.Copy(io.Discard, r.Body)
-		c, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
-		_, _ = io.Copy(io.Discard, c)
-		_ = c.Close()
-	}))
-	defer server.Close()
-	_, err := post(t.Context(), t, server.Client(), server.URL)
-	if err == nil || !strings.Contains(err.Error(), "answers 101 Switching Protocols") {
-		t.Errorf("error %v", err)
-	}
-	<-ended
-}
-
 func TestStatusIsTheAnswer(t *testing.T) {
 	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.ErrReader(errors.New("broken")))}, nil

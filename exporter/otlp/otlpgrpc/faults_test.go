@@ -29,77 +29,20 @@ import (
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
-// faults are what may be wrong for three minutes, and what must become of the
-// profiles that are exported meanwhile.
-var faults = []struct {
-	name string
-	// One of them is set: the server's answer, why there is no connection, or a
-	// connection that becomes silent after a profile.
-	answer answerFunc
-	dial   error
-	silent bool
-	// rejected is that nothing arrives; by default all does.
-	rejected bool
-	// doubtful is that the backend may have the profiles twice.
-	doubtful bool
-	// pause is how long the exporter leaves the backend alone.
-	pause time.Duration
-	// reported is part of a reported error.
-	reported string
-}{
-	{name: "Unavailable", answer: fail(codes.Unavailable, "starting", 0), doubtful: true, reported: "code = Unavailable desc = starting"},
-	{name: "ResourceExhausted with RetryInfo", answer: fail(codes.ResourceExhausted, "slow down", 100*time.Second), pause: 100 * time.Second, reported: "slow down"},
-	{name: "Unimplemented", answer: fail(codes.Unimplemented, "no profiles here", 0), rejected: true, reported: "no profiles here"},
-	{name: "hang", answer: func(ctx context.Context, _ int) (*collectorpb.ExportProfilesServiceResponse, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}, doubtful: true, reported: "DeadlineExceeded"},
-	{name: "partial success", answer: partialSuccess, rejected: true, reported: "partial success: 1 profile(s) rejected: no CPU here"},
-	{name: "no server", dial: errors.New("connection refused"), reported: "connection refused"},
-	{name: "silent connection", silent: true, doubtful: true, reported: "DeadlineExceeded"},
-}
-
-func fail(code codes.Code, text string, after time.Duration) answerFunc {
-	s := status.New(code, text)
-	if after > 0 {
-		var err error
-		if s, err = s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err != nil {
-			panic(err)
-		}
-	}
-	return func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) { return nil, s.Err() }
-}
-
-func partialSuccess(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
-	return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: &collectorpb.ExportProfilesPartialSuccess{
-		RejectedProfiles: 1, ErrorMessage: "no CPU here",
-	}}, nil
-}
-
-// faulty returns a backend in memory with fault number i for that long, and an exporter to it.
-func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
+// inMemory returns a backend in memory and an exporter to it. dial changes connections.
+func inMemory(t *testing.T, answer answerFunc, dial func(net.Conn) (net.Conn, error)) (*backend, *exporter.Queue) {
 	t.Helper()
-	fault, start := faults[i], time.Now()
-	end := start.Add(d)
 	listener := bufconn.Listen(64 << 10)
-	b, _ := serve(t, listener, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
-		if fault.answer != nil && time.Now().Before(end) {
-			return fault.answer(ctx, n)
-		}
-		return healthy(ctx, n)
-	})
+	b, _ := serve(t, listener, answer)
 	e, err := otlpgrpc.New(
 		otlp.WithEndpointURL("passthrough:///collector"),
-		otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(insecure.NewCredentials())),
+		otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0)),
 		otlpgrpc.WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			if fault.dial != nil && time.Now().Before(end) {
-				return nil, fault.dial
-			}
 			c, err := listener.DialContext(ctx)
-			if fault.silent && err == nil && time.Since(start) < time.Second {
-				return nettest.Silent(c, start.Add(time.Second)), nil
+			if err != nil {
+				return nil, err
 			}
-			return c, err
+			return dial(c)
 		})),
 	)
 	if err != nil {
@@ -108,44 +51,89 @@ func faulty(t *testing.T, i int, d time.Duration) (*backend, *exporter.Queue) {
 	return b, e
 }
 
-func TestFaultForMinutes(t *testing.T) {
-	for i, tt := range faults {
+func export3(t *testing.T, e *exporter.Queue) {
+	t.Helper()
+	for range 3 {
+		if err := e.Export(t.Context(), newProfile()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(30 * time.Second)
+	}
+}
+
+// Package httpsend judges codes, and the queue counts. Here are the answers that only gRPC has.
+func TestAnswers(t *testing.T) {
+	slower, err := status.New(codes.ResourceExhausted, "slow down").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(100 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		err      error
+		partial  *collectorpb.ExportProfilesPartialSuccess
+		calls    int // in three minutes; after them it succeeds
+		lost     uint64
+		reported string
+	}{
+		{name: "RetryInfo", err: slower.Err(), calls: 3 + 2, reported: "slow down"},
+		{name: "Unimplemented", err: status.Error(codes.Unimplemented, "no profiles here"), calls: 3, lost: 3, reported: "no profiles here"},
+		{name: "partial success", partial: &collectorpb.ExportProfilesPartialSuccess{RejectedProfiles: 1, ErrorMessage: "no CPU here"}, calls: 3, lost: 3, reported: "partial success: 1 profile(s) rejected: no CPU here"},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			log := new(errorLog)
-			reporttest.Handle(t, log.Handle)
+			reported := reporttest.Collect(t)
 			synctest.Test(t, func(t *testing.T) {
-				b, e := faulty(t, i, 3*time.Minute)
-				for range 3 {
-					if err := e.Export(t.Context(), newProfile()); err != nil {
-						t.Error(err)
+				end := time.Now().Add(3 * time.Minute)
+				b, e := inMemory(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+					if time.Now().After(end) {
+						return healthy(ctx, n)
 					}
-					time.Sleep(30 * time.Second)
-				}
-				if err := e.ForceFlush(t.Context()); (err != nil) != tt.rejected {
+					return &collectorpb.ExportProfilesServiceResponse{PartialSuccess: tt.partial}, tt.err
+				}, func(c net.Conn) (net.Conn, error) { return c, nil })
+				export3(t, e)
+				if err := e.ForceFlush(t.Context()); (err != nil) != (tt.lost > 0) {
 					t.Errorf("ForceFlush: %v", err)
 				}
-				stats := e.Status()
 				calls, _ := b.seen()
-				switch {
-				case tt.rejected:
-					if stats.Lost["rejected"] != 3 || stats.Retries != 0 || calls != 3 {
-						t.Errorf("%+v after %d calls, want 3 rejected profiles", stats, calls)
-					}
-				case stats.Exported != 3 || len(stats.Lost) != 0 || stats.Retries == 0:
-					t.Errorf("%+v, want 3 exported after retries", stats)
-				}
-				if tt.doubtful != (stats.Duplicates > 0) {
-					t.Errorf("%d possible duplicates", stats.Duplicates)
-				}
-				if tt.pause > 0 && calls != 3+2 {
-					t.Errorf("%d calls in 3 min with pauses of %v", calls, tt.pause)
+				if s := e.Status(); s.Lost["rejected"] != tt.lost || s.Exported != 3-tt.lost || calls != tt.calls || s.Duplicates != 0 {
+					t.Errorf("%+v after %d calls, want %d lost after %d", s, calls, tt.lost, tt.calls)
 				}
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
-			if !strings.Contains(log.String(), tt.reported) {
-				t.Errorf("reported %s, want %q", log, tt.reported)
+			if got := strings.Join(reported(), "\n"); !strings.Contains(got, tt.reported) {
+				t.Errorf("reported %s, want %q", got, tt.reported)
+			}
+		})
+	}
+}
+
+// A connection that fails or becomes silent is replaced. Only after a silent one may a profile have
+// arrived twice.
+func TestConnections(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		reporttest.Collect(t)
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			_, e := inMemory(t, healthy, func(c net.Conn) (net.Conn, error) {
+				switch {
+				case !silent && time.Since(start) < 3*time.Minute:
+					_ = c.Close()
+					return nil, errors.New("connection refused")
+				case silent && time.Since(start) < time.Second:
+					return nettest.Silent(c, start.Add(time.Second)), nil
+				}
+				return c, nil
+			})
+			export3(t, e)
+			if err := e.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := e.Status(); s.Exported != 3 || s.Retries == 0 || (s.Duplicates > 0) != silent {
+				t.Errorf("silent %t: %+v, want 3 exported after retries", silent, s)
+			}
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -154,36 +142,28 @@ func TestFaultForMinutes(t *testing.T) {
 // The pings that look for a silent connection are not too many for a server of
 // gRPC's: it keeps the connection, however rare the profiles and slow its answers.
 func TestPingsAreTolerated(t *testing.T) {
-	for _, interval := range []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute} {
-		t.Run(interval.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				listener := bufconn.Listen(64 << 10)
-				serve(t, listener, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
-					time.Sleep(9 * time.Second)
-					return healthy(ctx, n)
-				})
-				var connections atomic.Int32
-				e, err := otlpgrpc.New(otlp.WithEndpointURL("passthrough:///collector"), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(insecure.NewCredentials())),
-					otlpgrpc.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-						connections.Add(1)
-						return listener.DialContext(ctx)
-					})))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for range 20 {
-					if err := e.Export(t.Context(), newProfile()); err != nil {
-						t.Error(err)
-					}
-					time.Sleep(interval)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
+	for _, interval := range []time.Duration{10 * time.Second, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			var connections atomic.Int32
+			_, e := inMemory(t, func(ctx context.Context, n int) (*collectorpb.ExportProfilesServiceResponse, error) {
+				time.Sleep(9 * time.Second)
+				return healthy(ctx, n)
+			}, func(c net.Conn) (net.Conn, error) {
+				connections.Add(1)
+				return c, nil
+			})
+			for range 20 {
+				if err := e.Export(t.Context(), newProfile()); err != nil {
 					t.Error(err)
 				}
-				if s := e.Status(); s.Exported != 20 || s.Retries != 0 || connections.Load() != 1 {
-					t.Errorf("%+v by %d connections, want 20 at once by 1", s, connections.Load())
-				}
-			})
+				time.Sleep(interval)
+			}
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := e.Status(); s.Exported != 20 || s.Retries != 0 || connections.Load() != 1 {
+				t.Errorf("%v: %+v by %d connections, want 20 at once by 1", interval, s, connections.Load())
+			}
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -148,8 +147,7 @@ func TestEndpointErrors(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"http://user:secret/@localhost:4317", "http://%zz", "user:secret@localhost:4317", "http://secret%"} {
-		log := new(errorLog)
-		reporttest.Handle(t, log.Handle)
+		reported := reporttest.Collect(t)
 		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", text)
 		e, err := otlpgrpc.New()
 		if err != nil {
@@ -159,7 +157,7 @@ func TestEndpointErrors(t *testing.T) {
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := log.String(); !strings.Contains(got, "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT is ignored: want") || strings.Contains(got, "secret") {
+		if got := strings.Join(reported(), "\n"); !strings.Contains(got, "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT is ignored: want") || strings.Contains(got, "secret") {
 			t.Errorf("%s: reported %s", text, got)
 		}
 	}
@@ -182,7 +180,7 @@ func TestTargetsWithoutScheme(t *testing.T) {
 			return nil, errors.New("enough")
 		}
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", target)
-		reporttest.Handle(t, new(errorLog).Handle)
+		reporttest.Collect(t)
 		e, err := otlpgrpc.New(otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial), grpc.WithResolvers(names)))
 		if err != nil {
 			t.Fatal(err)
@@ -206,8 +204,7 @@ func TestImpossibleHeaders(t *testing.T) {
 			t.Errorf("New with header %q: %v", key, err)
 		}
 	}
-	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
+	reported := reporttest.Collect(t)
 	b, _ := start(t, healthy)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+b.target)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Good=1,a!=secret,x=secret%C3%9F,y=secret%0Ax")
@@ -218,8 +215,8 @@ func TestImpossibleHeaders(t *testing.T) {
 		t.Errorf("metadata %v", md)
 	}
 	for _, want := range []string{`header "a!" is not possible`, "header x is not possible", "header y is not possible"} {
-		if !strings.Contains(log.String(), want) || strings.Contains(log.String(), "secret") {
-			t.Errorf("reported %s, want %s", log, want)
+		if got := strings.Join(reported(), "\n"); !strings.Contains(got, want) || strings.Contains(got, "secret") {
+			t.Errorf("reported %s, want %s", got, want)
 		}
 	}
 	blob := map[string]string{"trace-bin": "\x00\xff"}
@@ -233,8 +230,7 @@ func TestImpossibleHeaders(t *testing.T) {
 
 // What the server repeats of a credential is not reported.
 func TestRepeatedCredential(t *testing.T) {
-	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
+	reported := reporttest.Collect(t)
 	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
 		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
 	})
@@ -242,25 +238,7 @@ func TestRepeatedCredential(t *testing.T) {
 	if err := e.Shutdown(t.Context()); err == nil || strings.Contains(err.Error(), "secret99") {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if got := log.String(); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
+	if got := strings.Join(reported(), "\n"); !strings.Contains(got, "[redacted] is unknown: [redacted]") || strings.Contains(got, "secret99") {
 		t.Errorf("reported %s", got)
 	}
-}
-
-// errorLog has the reported errors.
-type errorLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *errorLog) Handle(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text.WriteString(err.Error() + "\n")
-}
-
-func (l *errorLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -5,6 +5,9 @@
 package reporttest
 
 import (
+	"slices"
+	"sync"
+
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/report"
@@ -20,4 +23,20 @@ func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
 		restore()
 		otel.SetErrorHandler(before)
 	})
+}
+
+// Collect returns a function for the texts of the errors reported during the test t so far.
+func Collect(t interface{ Cleanup(func()) }) func() []string {
+	var mu sync.Mutex
+	var texts []string
+	Handle(t, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		texts = append(texts, err.Error())
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(texts)
+	}
 }

@@ -186,14 +186,11 @@ func TestBudgetHolds(t *testing.T) {
 	}
 }
 
-// TestBudgetHoldsWithProfiles: to make the profiles can cost more than the
-// rounds did.
+// To make the profiles can cost more than the rounds did.
 func TestBudgetHoldsWithProfiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const budget, n, window = 0.01, 2000, 10 * time.Second
+		const budget, n, length = 0.01, 2000, 5 * time.Minute
 		var total time.Duration
-		var windows []time.Duration
-		var empty int
 		var rotating atomic.Bool
 		source := &variedSource{n: n}
 		s := newSampler(budget, source)
@@ -212,36 +209,20 @@ func TestBudgetHoldsWithProfiles(t *testing.T) {
 		}
 		s.Start()
 		for range 30 {
-			before := s.Stats().CPU
-			time.Sleep(window)
+			time.Sleep(length / 30)
 			synctest.Wait()
 			rotating.Store(true)
 			p, err := s.Rotate()
 			rotating.Store(false)
-			if checked(t, p, err); len(p.Sample) == 0 {
-				empty++
-			}
-			windows = append(windows, s.Stats().CPU-before)
+			checked(t, p, err)
 		}
 		close(s.stop)
 		<-s.done
-		if empty > 3 {
-			t.Errorf("%d windows have no samples", empty)
-		}
-		for i := range windows[5:] {
-			var minute time.Duration
-			for _, d := range windows[i : i+6] {
-				minute += d
-			}
-			if most := time.Duration(2 * budget * float64(time.Minute)); minute > most {
-				t.Errorf("a minute took %v, want at most %v", minute, most)
-			}
-		}
-		if most, least := time.Duration(1.1*budget*float64(30*window)), time.Duration(budget/2*float64(30*window)); total > most || total < least {
-			t.Errorf("all windows took %v, want %v to %v", total, least, most)
+		if planned := budget * float64(length); float64(total) > 1.1*planned || float64(total) < planned/2 {
+			t.Errorf("all windows took %v, want about %v", total, time.Duration(planned))
 		}
 		if got := s.Stats().CPU; got != total {
-			t.Errorf("the status says %v, want %v", got, total)
+			t.Errorf("the status has %v, want %v", got, total)
 		}
 	})
 }
@@ -383,13 +364,6 @@ func TestProfileSaysWhatItIs(t *testing.T) {
 	}
 	if p.TimeNanos < before.UnixNano() || p.DurationNanos <= 0 {
 		t.Errorf("the profile is of %d for %d", p.TimeNanos, p.DurationNanos)
-	}
-	if p, err := s.Stop(); p != nil || err != nil {
-		t.Errorf("a second Stop returns %v, %v", p, err)
-	}
-	s.Start()
-	if p, err := s.Stop(); p == nil || err != nil {
-		t.Errorf("Stop after a second Start returns %v, %v", p, err)
 	}
 }
 

@@ -1,0 +1,18 @@
+// Copyright The spanprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spanprof_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/spanprof/spanprof/internal/leaktest"
+)
+
+func TestMain(m *testing.M) {
+	// The published snippet, an Example, does not shut its provider down.
+	os.Exit(leaktest.Run(m, goleak.IgnoreTopFunction("go.opentelemetry.io/otel/sdk/trace.(*batchSpanProcessor).processQueue")))
+}
