@@ -8,10 +8,13 @@
 package examples
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,317 +22,267 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
+	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-func TestQuickstart(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "spans.json")
-	p := start(t, "quickstart", "-spans", file)
+// programs are examples with a page.
+var programs = map[string]struct {
+	visit   string            // a path of the server
+	queries map[string]string // each selects samples with the function
+	prints  string            // a pattern for the output
+}{
+	"quickstart": {
+		"/",
+		map[string]string{`.cpu{span_name="GET /search"}`: "regexp.(*Regexp).doExecute", `.wall{span_name="GET /slow"}`: "main.sources.slow"},
+		`\n[1-9]\d* spans ended; spans carry [\d.]+ % of the process's CPU; profiles: store: [1-9]\d* exported\n$`,
+	},
+	"http":    {"/report", map[string]string{`.cpu{span_name="GET /report"}`: "main.report", `.alloc_space{span_name="GET /report"}`: "main.report"}, ""},
+	"grpc":    {"", map[string]string{`.cpu{span_name="grpc.health.v1.Health/Check"}`: ""}, ""},
+	"workers": {"", map[string]string{`.cpu{span_name="small report"}`: "main.job.run", `.cpu{span_name="large report"}`: "main.job.run"}, ""},
+	"manual":  {"", map[string]string{`.cpu{profile_id="order-4711"}`: "main.slowRequest", `{profile_id=~"order-.*"}`: ""}, `profile_id%3D%22order-4712`},
+	"stdout":  {"", map[string]string{`simple.golang.app.cpu{span_name="RootProcess"}`: "main.childWork"}, `"Key": "pyroscope.profile.baseline.url"`},
+	"logs":    {"", map[string]string{`.cpu{span_name="place order"}`: "main.work"}, `(?s)("msg":"order placed".*"profile_id":"[0-9a-f]{16}".*){3}`},
+	"ebpf":    {"", map[string]string{`.cpu{span_name="read in the kernel"}`: ""}, "\nNo agent has connected to /(?s:.*)0 messages of agents; samples of this program: 0 certain, 0 ambiguous\n"},
+}
 
-	// The search with the most CPU, of the searches with exported attributes. The sums are of all
-	// searches, and of functions of regexp and their callees.
-	var expensive span
-	var profile view
-	var searches, inSearches, inRegexp int64
-	p.poll(func() string {
-		searches, inSearches, inRegexp = 0, 0, 0
-		for _, s := range spansOf(t, file) {
-			if s.Name != "GET /search" || s.attribute("pyroscope.profile.url") == "" {
-				continue
-			}
-			// The span may be in several windows, and the last window is still open.
-			v := getJSON[view](t, withFormat(t, s.attribute("pyroscope.profile.url"), "json"))
-			if !v.Span.Complete {
-				continue
-			}
-			searches++
-			inSearches += v.Total
-			inRegexp += v.Flame.under("regexp.")
-			if v.Total > profile.Total {
-				expensive, profile = s, v
-			}
-		}
-		const wantMost, want = 150 * time.Millisecond, time.Second
-		if got, gotMost := time.Duration(inSearches), time.Duration(profile.Total); got < want || gotMost < wantMost {
-			return fmt.Sprintf("got %v of CPU in %d searches, %v in one; want %v, and %v in one", got, searches, gotMost, want, wantMost)
-		}
-		return ""
-	})
-	// The runtime has a share of their CPU, for memory and preemption. It depends on the version
-	// of Go and on the load of the machine.
-	if inRegexp*5 < inSearches*4 {
-		t.Errorf("regexp's functions have %d of the %d ns of searches, want four fifths", inRegexp, inSearches)
-	}
-	if in := profile.Flame.under("regexp."); in*2 < profile.Total {
-		t.Errorf("regexp's functions have %d of the %d ns of the most expensive one, want half", in, profile.Total)
-	}
+// link is the address of a profile.
+var link = regexp.MustCompile(`http://[^\s"]+/\?[^\s"]+`)
 
-	both := getJSON[comparison](t, withFormat(t, expensive.attribute("pyroscope.profile.baseline.url"), "json"))
-	if both.Right.Total != profile.Total {
-		t.Errorf("right side of the baseline: %d %s, want the span's %d", both.Right.Total, both.Right.Unit, profile.Total)
-	}
-	if both.Left.Total <= both.Right.Total {
-		t.Errorf("baseline of %d %s is not above the span's %d", both.Left.Total, both.Left.Unit, both.Right.Total)
-	}
-
-	share, samples := handlerShare(t, get(t, p.page+"?query=.cpu&format=pprof&labels=ids", http.StatusOK))
-	t.Logf("%.1f %% of the handlers' CPU carries a span, of %d samples", 100*share, samples)
-	if share < 0.9 {
-		t.Errorf("only %.1f %% of the handlers' CPU carries a span, want 90 %%", 100*share)
-	}
-	for _, format := range []string{"json", "text", "pprof"} {
-		get(t, withFormat(t, expensive.attribute("pyroscope.profile.url"), format), http.StatusOK)
-	}
-	root, _, _ := strings.Cut(p.page, "/debug/")
-	if page := get(t, root+"/", http.StatusOK); !strings.Contains(string(page), "<html") {
-		t.Errorf("/ does not lead to the page:\n%s", page)
-	}
-
-	out := p.stop()
-	summary := regexp.MustCompile(`(\d+) spans ended; spans carry ([\d.]+) % of the process's CPU; profiles: store: [1-9]\d* exported\n$`)
-	if !summary.MatchString(out) {
-		t.Errorf("summary missing or with dropped profiles:\n%s", out)
-	}
-	roots := 0
-	for _, s := range spansOf(t, file) {
-		if s.SpanContext.TraceFlags != "01" || !s.localRoot() {
-			continue
-		}
-		roots++
-		if id := s.attribute("pyroscope.profile.id"); id != s.SpanContext.SpanID {
-			t.Errorf("span %s has pyroscope.profile.id %q", s.SpanContext.SpanID, id)
-		}
-		for _, key := range []string{"pyroscope.profile.url", "pyroscope.profile.baseline.url"} {
-			if !strings.HasPrefix(s.attribute(key), p.page) || !strings.Contains(s.attribute(key), s.SpanContext.SpanID) {
-				t.Errorf("span %s has %s %q", s.SpanContext.SpanID, key, s.attribute(key))
+// The spans of a program have samples. The addresses that it prints lead to profiles.
+func TestPrograms(t *testing.T) {
+	for name, test := range programs {
+		t.Run(name, func(t *testing.T) {
+			var args []string
+			if name == "ebpf" {
+				args = []string{"-patience", "100ms"}
 			}
-		}
-	}
-	if m := summary.FindStringSubmatch(out); m != nil && m[1] != strconv.Itoa(roots) {
-		t.Errorf("%s spans ended by the summary, %d local roots in the file", m[1], roots)
+			p := start(t, name, args...)
+			if test.visit != "" {
+				get(t, p.root()+test.visit)
+			}
+			for query, function := range test.queries {
+				p.poll(func() string {
+					v := ask[view](p, query)
+					if v.Total > 0 && (function == "" || slices.Contains(v.Flame.Texts, function)) {
+						return ""
+					}
+					return fmt.Sprintf("%s has %d samples, want some with %s: %s", query, v.Total, function, v.Empty)
+				})
+			}
+			for _, address := range link.FindAllString(strings.ReplaceAll(p.text(), `\u0026`, "&"), -1) {
+				getJSON[struct{}](t, address)
+			}
+			if out := p.stop(); !regexp.MustCompile(test.prints).MatchString(out) {
+				t.Errorf("got %s, want %s", out, test.prints)
+			}
+		})
 	}
 }
 
-// handlerShare returns the number of samples within the service's handlers, and the share of
-// them with a span id.
-func handlerShare(t *testing.T, pprof []byte) (share float64, samples int64) {
-	t.Helper()
-	prof, err := profile.ParseData(pprof)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var labelled int64
-	for _, s := range prof.Sample {
-		if !inHandler(s) {
-			continue
-		}
-		samples += s.Value[0]
-		if len(s.Label["span_id"]) > 0 {
-			labelled += s.Value[0]
-		}
-	}
-	if samples == 0 {
-		t.Fatal("no samples in handlers")
-	}
-	return float64(labelled) / float64(samples), samples
-}
-
-func inHandler(s *profile.Sample) bool {
-	for _, location := range s.Location {
-		for _, line := range location.Line {
-			switch line.Function.Name {
-			case "main.sources.search", "main.sources.archive", "main.sources.slow":
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func TestStdout(t *testing.T) {
-	p := start(t, "stdout")
-	var root, child span
-	for _, s := range readSpans(strings.NewReader(p.text())) {
-		if s.Name == "RootProcess" {
-			root = s
-		} else {
-			child = s
-		}
-	}
-	if id := root.attribute("pyroscope.profile.id"); id == "" || id != root.SpanContext.SpanID {
-		t.Errorf("root span has pyroscope.profile.id %q, want %q", id, root.SpanContext.SpanID)
-	}
-	if id := child.attribute("pyroscope.profile.id"); child.Name != "ChildProcess" || id != "" {
-		t.Errorf("child %q has pyroscope.profile.id %q in root scope", child.Name, id)
-	}
-	text := string(get(t, withFormat(t, root.attribute("pyroscope.profile.url"), "text"), http.StatusOK))
-	for _, function := range []string{"main.rootWork", "main.childWork"} {
-		if !strings.Contains(text, function) {
-			t.Errorf("the root span's profile has no %s, want its own work and its child's:\n%s", function, text)
-		}
-	}
-	getJSON[comparison](t, withFormat(t, root.attribute("pyroscope.profile.baseline.url"), "json"))
-	if v := getJSON[view](t, withFormat(t, p.page, "json")); v.Total == 0 || v.Note != "" {
-		t.Errorf("%s: %d %s, with a note: %q", p.page, v.Total, v.Unit, v.Note)
-	}
-	p.stop()
-}
-
-// The waits of a checkout name the span that held the lock, by span, by name and in a pprof.
+// The waits of a checkout name the span that held the lock, and its child.
 func TestExactTimes(t *testing.T) {
-	type list struct {
+	type answer struct {
 		Spans []struct {
-			ProfileID, Name, Query string
-			HasExactTimes          bool
+			Name, Query   string
+			HasExactTimes bool
 		}
-	}
-	type blocked struct {
-		State, Span string
-		DurationNs  int64
-	}
-	type exact struct {
 		Span struct {
-			Name       string
 			ExactTimes struct {
 				Waits []struct {
-					blocked
+					State    string
 					Blockers []struct {
-						Span, SpanID string
-						Did          []struct{ State, Child string }
+						Span string
+						Did  []struct{ Child string }
 					}
 				}
 			}
 		}
 	}
 	p := start(t, "exacttimes")
-	var query, holder string
-	var waited int64 // for the holder
 	p.poll(func() string {
-		checkouts := 0
-		for _, s := range getJSON[list](t, p.page+"?format=json").Spans {
+		for _, s := range getJSON[answer](t, p.page).Spans {
 			if s.Name != "GET /checkout" || !s.HasExactTimes {
 				continue
 			}
-			checkouts++
-			for _, w := range getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(s.Query)).Span.ExactTimes.Waits {
+			for _, w := range ask[answer](p, s.Query).Span.ExactTimes.Waits {
 				if w.State == "mutex" && len(w.Blockers) > 0 && w.Blockers[0].Span == "refresh cache" && len(w.Blockers[0].Did) > 0 && w.Blockers[0].Did[0].Child == "load from disk" {
-					query, holder, waited = s.Query, w.Blockers[0].SpanID, w.DurationNs
 					return ""
 				}
 			}
 		}
-		return fmt.Sprintf("got %d checkouts with exact times, want 1 that waited for a lock during a load from disk", checkouts)
+		return "got no checkout that waited for a lock during a load from disk"
 	})
-	of := getJSON[exact](t, p.page+"?format=json&query="+url.QueryEscape(fmt.Sprintf(".cpu{profile_id=%q}", holder)))
-	if of.Span.Name != "refresh cache" {
-		t.Errorf("the span %s that held the lock is %q", holder, of.Span.Name)
-	}
-	waits, err := profile.ParseData(get(t, p.page+"waits?query="+url.QueryEscape(query), http.StatusOK))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var held int64
-	for _, s := range waits.Sample {
-		if s.HasLabel("ended_by_span_id", holder) {
-			held += s.Value[1]
-		}
-	}
-	if held != waited {
-		t.Errorf("the pprof has %d ns of waits for %s, the JSON %d", held, holder, waited)
-	}
-	waits, err = profile.ParseData(get(t, p.page+"waits?query="+url.QueryEscape(`.cpu{span_name="GET /checkout"}`), http.StatusOK))
-	if err != nil {
-		t.Fatal(err)
-	}
-	held = 0
-	for _, s := range waits.Sample {
-		if s.HasLabel("state", "mutex") && s.HasLabel("ended_by_span_name", "refresh cache") {
-			held += s.Value[1]
-		}
-	}
-	if held < waited {
-		t.Errorf("by name the checkouts waited %d ns for refresh cache, want at least %d", held, waited)
-	}
 	p.stop()
 }
 
-func TestManual(t *testing.T) {
-	p := start(t, "manual")
-	for _, query := range []string{`.cpu{profile_id="order-4711"}`, `manual.cpu{profile_id="order-4712"}`, `{profile_id=~"order-.*"}`} {
-		v := getJSON[view](t, p.page+"?format=json&query="+url.QueryEscape(query))
-		if v.Total == 0 {
-			t.Errorf("%s: no samples: %s", query, v.Empty)
-		}
-	}
-	list := getJSON[struct {
-		Spans []struct {
-			ProfileID, Name string
-			Manual          bool
-		}
-	}](t, p.page+"?format=json")
-	found := map[string]bool{}
-	for _, s := range list.Spans {
-		if s.Manual && s.Name == "ship order" {
-			found[s.ProfileID] = true
-		}
-	}
-	for _, id := range []string{"order-4711", "order-4712", "order-4713"} {
-		if !found[id] {
-			t.Errorf("%s is not on the page: %v", id, list.Spans)
-		}
-	}
-	p.stop()
-}
-
-// The program serves all paths of config.alloy, with labels, twice at once.
+// The program serves all paths of config.alloy, with labels.
 func TestPull(t *testing.T) {
 	p := start(t, "pull")
-	config, err := os.ReadFile(filepath.Join("pull", "config.alloy"))
+	config, err := os.ReadFile("pull/config.alloy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := strings.TrimSuffix(p.page, "/debug/spanprof/")
-	if !strings.Contains(string(config), `"service_name" = "shop"`) {
-		t.Error("config.alloy does not name the service shop")
-	}
 	paths := regexp.MustCompile(`path +?= +?"(.+)"\n(\s+delta)?`).FindAllStringSubmatch(string(config), -1)
-	if len(paths) != 9 {
-		t.Fatalf("%d paths in config.alloy, want 9", len(paths))
+	if len(paths) != 9 || !strings.Contains(string(config), `"service_name" = "shop"`) {
+		t.Fatalf("%d paths in config.alloy, want 9 of the service shop", len(paths))
 	}
-	var wg sync.WaitGroup
 	for _, path := range paths {
-		scrape := func(query string) (samples int, labelled bool) {
-			scraped, err := profile.ParseData(get(t, root+path[1]+query, http.StatusOK))
+		scrape := func(query string) (labelled int64) {
+			scraped, err := profile.ParseData(get(t, p.root()+path[1]+query))
 			if err != nil {
-				t.Errorf("%s: %v", path[1], err)
-				return 0, false
+				t.Fatalf("%s: %v", path[1], err)
 			}
-			return len(scraped.Sample), slices.ContainsFunc(scraped.Sample, func(s *profile.Sample) bool {
-				return slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1
-			})
+			for _, s := range scraped.Sample {
+				if slices.Equal(s.Label["span_name"], []string{"order"}) && len(s.Label["span_id"]) == 1 {
+					labelled++
+				}
+			}
+			return labelled
 		}
-		for range 2 {
-			wg.Go(func() {
-				if path[2] == "" {
-					scrape("")
+		if path[2] == "" {
+			scrape("")
+			continue
+		}
+		seconds := 1 // a busy machine has few samples a second
+		p.poll(func() string {
+			seconds *= 2
+			return livetest.Few(scrape(fmt.Sprint("?seconds=", seconds)), 1, path[1]+" samples with the labels of a span")
+		})
+	}
+	p.stop()
+}
+
+// The CPU seconds of a name have a series for each tenant. The one with four times the work has
+// more of them.
+func TestMetrics(t *testing.T) {
+	p := start(t, "metrics")
+	body := get(t, p.root()+"/metrics")
+	seconds := map[string]float64{}
+	for _, found := range regexp.MustCompile(`(?m)^spanprof_cpu_time_seconds_total\{.*span_name="GET /report",tenant="(\w+)"\} (.*)$`).FindAllStringSubmatch(string(body), -1) {
+		var err error
+		if seconds[found[1]], err = strconv.ParseFloat(found[2], 64); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(seconds) != 2 || seconds["large"] <= seconds["small"] || seconds["small"] <= 0 {
+		t.Errorf("got %v of:\n%s", seconds, body)
+	}
+	p.stop()
+}
+
+// The example's spans have the attributes of ui.json and ui.js. Jaeger's UI makes links of them. The forms
+// are documented in https://www.jaegertracing.io/docs/latest/frontend-ui/#link-patterns.
+func TestJaeger(t *testing.T) {
+	var mu sync.Mutex
+	roots := []map[string]string{}
+	jaeger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var message collectortrace.ExportTraceServiceRequest
+		if err := proto.Unmarshal(must(io.ReadAll(r.Body)), &message); err != nil {
+			t.Error(err)
+		}
+		for _, span := range message.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans() {
+			attributes := map[string]string{}
+			for _, a := range span.GetAttributes() {
+				attributes[a.GetKey()] = a.GetValue().GetStringValue()
+			}
+			if attributes["pyroscope.profile.id"] != "" {
+				roots = append(roots, attributes)
+			}
+		}
+	}))
+	defer jaeger.Close()
+	p := start(t, "jaeger", "-jaeger", jaeger.URL)
+	var config struct {
+		LinkPatterns []struct{ Type, Key, URL string }
+	}
+	if err := json.Unmarshal(must(os.ReadFile("jaeger/ui.json")), &config); err != nil {
+		t.Fatal(err)
+	}
+	script := string(must(os.ReadFile("jaeger/ui.js")))
+	mu.Lock()
+	defer mu.Unlock()
+	if len(roots) != 3 || len(config.LinkPatterns) != 2 {
+		t.Fatalf("%d spans with a profile, want 3; %d links", len(roots), len(config.LinkPatterns))
+	}
+	id := config.LinkPatterns[0]
+	address := strings.ReplaceAll(id.URL, "#{"+id.Key+"}", roots[0][id.Key])
+	if v := getJSON[view](t, strings.Replace(address, "http://127.0.0.1:4040", p.root(), 1)); v.Total == 0 {
+		t.Errorf("%s has no samples: %s", address, v.Empty)
+	}
+	for _, key := range []string{"pyroscope.profile.url", "pyroscope.profile.baseline.url", "pyroscope.profile.diff.url"} {
+		if !strings.Contains(script, "attribute('"+key+"'") {
+			t.Errorf("ui.js has no link for %s", key)
+		}
+		getJSON[struct{}](t, roots[0][key])
+	}
+	p.stop()
+}
+
+func TestCLI(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	_, cmd := build(t, "cli")
+	cmd.Env = append(os.Environ(), "SPANPROF_REPORT="+file)
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	report := string(must(os.ReadFile(file)))
+	for _, text := range []string{"hash", "sort", "wait for the server", "main.order"} {
+		if !strings.Contains(report, text) {
+			t.Errorf("%q is not in the report of %d bytes", text, len(report))
+		}
+	}
+}
+
+// Twice the items fail the test of the endpoint.
+func TestCosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "costs.json")
+	for items, want := range []string{"--- PASS: TestCost", "--- FAIL: TestCost"} {
+		cmd := exec.CommandContext(livetest.Context(t, livetest.Most), "go", "test", "-count=1", "-v", "./test")
+		cmd.Env = append(os.Environ(), "COSTS="+file, fmt.Sprint("ITEMS=", 100*(items+1)))
+		if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
+			t.Errorf("got %s, want %s", out, want)
+		}
+	}
+}
+
+// Pyroscope gets profiles with the spans that the program prints.
+func TestPush(t *testing.T) {
+	for _, name := range []string{"pyroscope", "pyroscope-go"} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			pushed := map[string]bool{} // ids of spans with CPU samples
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				f, _, err := r.FormFile("profile")
+				if app, _, _ := strings.Cut(r.URL.Query().Get("name"), "{"); err != nil || app != "shop" {
+					t.Errorf("%s: application %s, %v", r.URL, app, err)
 					return
 				}
-				// A busy machine has few samples a second.
-				for seconds := 2; ; seconds *= 2 {
-					samples, labelled := scrape(fmt.Sprint("?seconds=", seconds))
-					if labelled || t.Failed() {
-						return
-					}
-					if seconds > 8 {
-						t.Errorf("%s: got %d samples in %d s, want one with the labels of a span", path[1], samples, seconds)
-						return
+				p := must(profile.Parse(f))
+				mu.Lock()
+				defer mu.Unlock()
+				for _, sample := range p.Sample {
+					for _, id := range sample.Label["span_id"] {
+						pushed[id] = pushed[id] || p.PeriodType.Type == "cpu"
 					}
 				}
-			})
-		}
+			}))
+			defer server.Close()
+			_, cmd := build(t, name, "-server", server.URL, "-duration", "5s")
+			out := string(must(cmd.Output()))
+			spans := regexp.MustCompile(`(?m)^span ([0-9a-f]{16}) of trace [0-9a-f]{32}$`).FindAllStringSubmatch(out, -1)
+			if !slices.ContainsFunc(spans, func(span []string) bool { return pushed[span[1]] }) {
+				t.Errorf("got samples of %v, want some of the spans of\n%s", pushed, out)
+			}
+			if name == "pyroscope" && !regexp.MustCompile(`\nprofiles: pyroscope: [1-9]\d* exported\n$`).MatchString(out) {
+				t.Errorf("got %s, want the number of profiles", out)
+			}
+		})
 	}
-	wg.Wait()
-	p.stop()
 }

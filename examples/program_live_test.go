@@ -36,29 +36,30 @@ type program struct {
 	done   chan struct{} // closed when all output is read
 }
 
-// build compiles an example and returns its file.
-func build(ctx context.Context, t *testing.T, name string) string {
+// build compiles an example and returns a command for it.
+func build(t *testing.T, name string, args ...string) (context.Context, *exec.Cmd) {
 	t.Helper()
+	ctx := livetest.Context(t, livetest.Most)
 	binary := filepath.Join(t.TempDir(), name)
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./"+name).CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v, %v\n%s", name, err, ctx.Err(), out)
 	}
-	return binary
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Stderr = os.Stderr
+	return ctx, cmd
 }
 
-// start builds and runs an example until it prints the address of its page.
+// start runs an example until it prints the address of its page.
 func start(t *testing.T, name string, args ...string) *program {
 	t.Helper()
-	ctx := livetest.Context(t, livetest.Most)
-	binary := build(ctx, t, name)
-	p := &program{t: t, ctx: ctx, cmd: exec.CommandContext(ctx, binary, append([]string{"-listen", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p := &program{t: t, done: make(chan struct{})}
+	p.ctx, p.cmd = build(t, name, append([]string{"-listen", "127.0.0.1:0"}, args...)...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = 10 * time.Second
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func start(t *testing.T, name string, args ...string) *program {
 	select {
 	case p.page = <-opened:
 	case <-p.done:
-		t.Fatalf("%s ended without saying where its page is:\n%s", name, p.text())
+		t.Fatalf("%s ended without the address of its page:\n%s", name, p.text())
 	}
 	return p
 }
@@ -92,9 +93,12 @@ func (p *program) text() string {
 	return p.output.String()
 }
 
-// wait returns all output after the program has exited with status 0.
-func (p *program) wait() string {
+// stop interrupts the program as Ctrl-C does, and returns all output.
+func (p *program) stop() string {
 	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
 	<-p.done
 	if err := p.cmd.Wait(); err != nil {
 		p.t.Fatalf("exit: %v\n%s", err, p.text())
@@ -102,17 +106,17 @@ func (p *program) wait() string {
 	return p.text()
 }
 
-// stop interrupts the program as Ctrl-C does.
-func (p *program) stop() string {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+// root is the address of the program's server.
+func (p *program) root() string {
+	u, err := url.Parse(p.page)
+	if err != nil {
 		p.t.Fatal(err)
 	}
-	return p.wait()
+	return "http://" + u.Host
 }
 
-// get returns the body of an answer, which must have the given status.
-func get(t *testing.T, address string, status int) []byte {
+// get returns the body of an answer with status 200.
+func get(t *testing.T, address string) []byte {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -127,19 +131,33 @@ func get(t *testing.T, address string, status int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response.StatusCode != status {
-		t.Fatalf("%s: status %d, want %d\n%s", address, response.StatusCode, status, body)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d\n%s", address, response.StatusCode, body)
 	}
 	return body
 }
 
-func getJSON[T any](t *testing.T, address string) T {
+// getJSON returns the answer of a page as JSON.
+func getJSON[T any](t *testing.T, address string) (v T) {
 	t.Helper()
-	var v T
-	if err := json.Unmarshal(get(t, address, http.StatusOK), &v); err != nil {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("format", "json")
+	u.RawQuery = q.Encode()
+	if err := json.Unmarshal(get(t, u.String()), &v); err != nil {
 		t.Fatalf("%s: %v", address, err)
 	}
 	return v
+}
+
+// ask returns the answer to a query.
+func ask[T any](p *program, query string) T {
+	p.t.Helper()
+	page, _, _ := strings.Cut(p.page, "?")
+	return getJSON[T](p.t, page+"?query="+url.QueryEscape(query))
 }
 
 // poll calls f until it returns "" or the test has no time left. Else f returns what it got
@@ -157,93 +175,16 @@ func (p *program) poll(f func() (missing string)) {
 	}
 }
 
-// flame is a flame graph, as format=json gives it: arrays by node, the parents as distances.
-type flame struct {
-	Texts                         []string
-	Functions                     struct{ Name []int }
-	Function, Parent, Self, Total []int
-}
-
-// under adds up the time of functions with a prefix and of all that they called.
-func (f flame) under(prefix string) (sum int64) {
-	inside := make([]bool, len(f.Function))
-	for i, fn := range f.Function {
-		inside[i] = i > 0 && inside[i-f.Parent[i]] || fn >= 0 && strings.HasPrefix(f.Texts[f.Functions.Name[fn]], prefix)
-		if inside[i] {
-			sum += int64(f.Self[i])
-		}
-	}
-	return sum
-}
-
+// view is a profile on the page.
 type view struct {
 	Total int64
-	Unit  string
-	Note  string
 	Empty string
-	Flame flame
-	Span  struct{ Complete bool } // of a query for one span: all its samples are there
+	Flame struct{ Texts []string }
 }
 
-type comparison struct{ Left, Right view }
-
-// span is what the tests need of a span as stdouttrace prints it.
-type span struct {
-	Name        string
-	SpanContext struct{ SpanID, TraceFlags string }
-	Parent      struct {
-		SpanID string
-		Remote bool
-	}
-	Attributes []struct {
-		Key   string
-		Value struct{ Value any }
-	}
-}
-
-func (s span) attribute(key string) string {
-	for _, a := range s.Attributes {
-		if a.Key == key {
-			return fmt.Sprint(a.Value.Value)
-		}
-	}
-	return ""
-}
-
-func (s span) localRoot() bool {
-	return s.Parent.Remote || strings.Trim(s.Parent.SpanID, "0") == ""
-}
-
-// readSpans decodes the spans that are complete in r.
-func readSpans(r io.Reader) []span {
-	var spans []span
-	for decoder := json.NewDecoder(r); ; {
-		var s span
-		if decoder.Decode(&s) != nil {
-			return spans
-		}
-		spans = append(spans, s)
-	}
-}
-
-func spansOf(t *testing.T, file string) []span {
-	t.Helper()
-	f, err := os.Open(file)
+func must[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	defer func() { _ = f.Close() }()
-	return readSpans(f)
-}
-
-func withFormat(t *testing.T, address, format string) string {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("format", format)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return v
 }

@@ -30,7 +30,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
-	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
@@ -45,7 +44,6 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4040", "`address` of the service and of the page")
 	duration := flag.Duration("duration", 0, "how long to run; 0 means until Ctrl-C")
-	spans := flag.String("spans", os.DevNull, "`file` for the spans as JSON")
 	load := flag.Float64("load", 5, "requests a second that the service sends itself; 0 means none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -57,7 +55,7 @@ func main() {
 	// This, and to mount the handler below, is all that a service needs to do.
 	res := resource.NewSchemaless(semconv.ServiceName("codesearch"))
 	tp := spanprof.NewTracerProvider(
-		sdktrace.NewTracerProvider(sdktrace.WithBatcher(must(stdouttrace.New(stdouttrace.WithWriter(must(os.Create(*spans)))))), sdktrace.WithResource(res)),
+		sdktrace.NewTracerProvider(sdktrace.WithResource(res)), // add the exporter of your spans
 		spanprof.WithPyroscopeURL(address+"/debug/spanprof"), spanprof.WithProfileURL(true), spanprof.WithProfileBaselineURL(true))
 	profiling := must(inprocess.Start(tp, inprocess.WithProfilerOptions(profiler.WithResource(res), profiler.WithWindow(2*time.Second))))
 	mux := http.NewServeMux()

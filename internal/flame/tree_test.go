@@ -5,7 +5,6 @@ package flame_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -168,27 +167,21 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// A stack may be as deep as JSON is not.
-func TestDeepStack(t *testing.T) {
-	var s locations
-	var deep []*profile.Location
-	for i := range 20_000 {
-		deep = append(deep, s.location(fmt.Sprintf("f%d", i)))
-	}
-	b, err := json.Marshal(summary([]store.StackValue{{Stack: deep, Value: 9}}).Graph())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g flame.Graph
-	if err := json.Unmarshal(b, &g); err != nil || g.Len() != 20_001 || g.Name(20_000) != "f0" {
-		t.Errorf("error %v, %d nodes, want 20,001 that end in f0", err, g.Len())
-	}
-}
-
 // Sums of nodes, functions and lines agree in a large profile.
 func TestSumsAgree(t *testing.T) {
-	const want = int64(10_000 * 1e7)
-	g := summary(randomStacks(10_000, 40, 500)).Graph()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var s locations
+	var stacks []store.StackValue
+	var want int64
+	for range 1000 {
+		var path []*profile.Location
+		for range 20 + rnd.IntN(20) {
+			path = append(path, s.location(fmt.Sprint("main.f", rnd.IntN(3))))
+		}
+		stacks = append(stacks, stack(rnd.Int64N(9), path...))
+		want += stacks[len(stacks)-1].Value
+	}
+	g := summary(stacks).Graph()
 	parts, lines := make([]int64, g.Len()), int64(0)
 	for i := g.Len() - 1; i >= 0; i-- {
 		if parts[i] += g.Self[i]; parts[i] != g.Total[i] {
@@ -206,43 +199,4 @@ func TestSumsAgree(t *testing.T) {
 	if g.Total[0] != want || lines != want {
 		t.Errorf("total %d, lines %d, want %d", g.Total[0], lines, want)
 	}
-}
-
-// randomStacks returns the stacks of a made-up program with samples of 10 ms. Every
-// function calls up to three others, the first of them most of the time.
-func randomStacks(samples, depth, functions int) []store.StackValue {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var l locations
-	all := make([]*profile.Location, functions)
-	for i := range all {
-		all[i] = l.location(fmt.Sprintf("example.com/some/module/package%d.(*Type%d).Method%d", i%20, i%50, i))
-	}
-	values := map[string]*store.StackValue{}
-	for range samples {
-		var stack []*profile.Location
-		var path strings.Builder
-		at := 0
-		for range depth/2 + rnd.IntN(depth/2) {
-			stack = append(stack, all[at])
-			fmt.Fprint(&path, at, ",")
-			callee := 0
-			for callee < 2 && rnd.IntN(24) == 0 {
-				callee++
-			}
-			at = (at*3 + callee + 1) % functions
-		}
-		slices.Reverse(stack)
-		key := path.String()
-		v, ok := values[key]
-		if !ok {
-			v = &store.StackValue{Stack: stack}
-			values[key] = v
-		}
-		v.Value += 1e7
-	}
-	var stacks []store.StackValue
-	for _, v := range values {
-		stacks = append(stacks, *v)
-	}
-	return stacks
 }

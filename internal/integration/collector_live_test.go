@@ -62,7 +62,6 @@ func TestCollector(t *testing.T) {
 	records := c.stop(t)
 
 	spans := map[string]bool{ofGRPC: true} // of both programs
-	linked := map[string]int{}             // samples with a Link to one, by service
 	for _, r := range records {
 		for _, rs := range r.ResourceSpans {
 			for _, ss := range rs.ScopeSpans {
@@ -72,20 +71,11 @@ func TestCollector(t *testing.T) {
 			}
 		}
 	}
+	linked := map[string]int{} // samples with a Link to one, by service
 	for _, r := range records {
-		for _, rp := range r.ResourceProfiles {
-			service := r.Dictionary.text(rp.Resource.Attributes, "service.name")
-			for _, sp := range rp.ScopeProfiles {
-				for _, p := range sp.Profiles {
-					for _, s := range p.Samples {
-						if s.LinkIndex == 0 {
-							continue
-						}
-						if link := r.Dictionary.LinkTable[s.LinkIndex]; spans[link.TraceID+" "+link.SpanID] {
-							linked[service]++
-						}
-					}
-				}
+		for service, s := range r.samples {
+			if link := r.Dictionary.LinkTable[s.LinkIndex]; s.LinkIndex != 0 && spans[link.TraceID+" "+link.SpanID] {
+				linked[service]++
 			}
 		}
 	}
@@ -265,12 +255,23 @@ type dictionary struct {
 	LinkTable   []ids
 }
 
-// text returns the value of an attribute, or nothing.
-func (d dictionary) text(attributes []fileAttribute, key string) string {
-	for _, a := range attributes {
-		if d.StringTable[a.KeyStrindex] == key {
-			return d.StringTable[a.Value.StringValueStrindex]
+// samples yields the samples of profiles, each with the name of its service.
+func (r record) samples(yield func(service string, s fileSample) bool) {
+	for _, rp := range r.ResourceProfiles {
+		service := ""
+		for _, a := range rp.Resource.Attributes {
+			if r.Dictionary.StringTable[a.KeyStrindex] == "service.name" {
+				service = r.Dictionary.StringTable[a.Value.StringValueStrindex]
+			}
+		}
+		for _, scope := range rp.ScopeProfiles {
+			for _, p := range scope.Profiles {
+				for _, s := range p.Samples {
+					if !yield(service, s) {
+						return
+					}
+				}
+			}
 		}
 	}
-	return ""
 }

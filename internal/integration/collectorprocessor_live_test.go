@@ -87,16 +87,10 @@ func TestCollectorProcessor(t *testing.T) {
 	}
 	written, linked := 0, 0
 	for _, r := range c.stop(t) {
-		for _, rp := range r.ResourceProfiles {
-			for _, scope := range rp.ScopeProfiles {
-				for _, p := range scope.Profiles {
-					for _, s := range p.Samples {
-						written += len(s.TimestampsUnixNano)
-						if s.LinkIndex != 0 {
-							linked += len(s.TimestampsUnixNano)
-						}
-					}
-				}
+		for _, s := range r.samples {
+			written += len(s.TimestampsUnixNano)
+			if s.LinkIndex != 0 {
+				linked += len(s.TimestampsUnixNano)
 			}
 		}
 	}

@@ -21,25 +21,15 @@ const patience = 30 * time.Second
 // tests have passed; they are printed.
 func Run(m goleak.TestingM, options ...goleak.Option) int {
 	code := m.Run()
-	if code == 0 {
-		if err := find(patience, options...); err != nil {
+	for deadline := time.Now().Add(patience); code == 0; {
+		err := goleak.Find(options...)
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
 			fmt.Fprintf(os.Stderr, "leaktest: goroutines outlive the tests: %v\n", err)
 			code = 1
 		}
 	}
 	return code
-}
-
-// Find returns an error if goroutines still run half a minute after its call. Goroutines
-// of package testing do not count.
-func Find() error { return find(patience) }
-
-func find(patience time.Duration, options ...goleak.Option) error {
-	deadline := time.Now().Add(patience)
-	for {
-		err := goleak.Find(options...)
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
 }

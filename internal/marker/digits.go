@@ -8,172 +8,98 @@ import "context"
 // Each function is a digit of a name's number. The calls are static, so that f does not escape
 // to the heap. noinline keeps each function a frame of its own.
 
-func high(ctx context.Context, n uint8, f func(context.Context)) {
-	switch n / base {
-	case 0:
-		h0(ctx, n%base, f)
-	case 1:
-		h1(ctx, n%base, f)
-	case 2:
-		h2(ctx, n%base, f)
-	case 3:
-		h3(ctx, n%base, f)
-	case 4:
-		h4(ctx, n%base, f)
-	case 5:
-		h5(ctx, n%base, f)
-	case 6:
-		h6(ctx, n%base, f)
-	case 7:
-		h7(ctx, n%base, f)
-	case 8:
-		h8(ctx, n%base, f)
-	case 9:
-		h9(ctx, n%base, f)
-	case 10:
-		h10(ctx, n%base, f)
-	case 11:
-		h11(ctx, n%base, f)
-	case 12:
-		h12(ctx, n%base, f)
-	case 13:
-		h13(ctx, n%base, f)
-	case 14:
-		h14(ctx, n%base, f)
-	case 15:
-		h15(ctx, n%base, f)
-	}
+// none is no digit.
+const none = base
+
+// under calls f under two digits, the low one nearer to f.
+func under(ctx context.Context, number uint8, f func(context.Context)) {
+	digit(ctx, number/base, number%base, f)
 }
 
-func low(ctx context.Context, n uint8, f func(context.Context)) {
+// digit calls f under the digit n and then under next, if they are digits.
+func digit(ctx context.Context, n, next uint8, f func(context.Context)) {
 	switch n {
 	case 0:
-		l0(ctx, f)
+		d0(ctx, next, f)
 	case 1:
-		l1(ctx, f)
+		d1(ctx, next, f)
 	case 2:
-		l2(ctx, f)
+		d2(ctx, next, f)
 	case 3:
-		l3(ctx, f)
+		d3(ctx, next, f)
 	case 4:
-		l4(ctx, f)
+		d4(ctx, next, f)
 	case 5:
-		l5(ctx, f)
+		d5(ctx, next, f)
 	case 6:
-		l6(ctx, f)
+		d6(ctx, next, f)
 	case 7:
-		l7(ctx, f)
+		d7(ctx, next, f)
 	case 8:
-		l8(ctx, f)
+		d8(ctx, next, f)
 	case 9:
-		l9(ctx, f)
+		d9(ctx, next, f)
 	case 10:
-		l10(ctx, f)
+		d10(ctx, next, f)
 	case 11:
-		l11(ctx, f)
+		d11(ctx, next, f)
 	case 12:
-		l12(ctx, f)
+		d12(ctx, next, f)
 	case 13:
-		l13(ctx, f)
+		d13(ctx, next, f)
 	case 14:
-		l14(ctx, f)
+		d14(ctx, next, f)
 	case 15:
-		l15(ctx, f)
+		d15(ctx, next, f)
+	case none:
+		f(ctx)
 	}
 }
 
 //go:noinline
-func h0(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d0(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h1(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d1(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h2(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d2(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h3(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d3(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h4(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d4(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h5(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d5(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h6(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d6(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h7(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d7(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h8(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d8(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h9(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d9(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h10(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d10(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h11(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d11(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h12(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d12(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h13(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d13(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h14(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+func d14(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
 
 //go:noinline
-func h15(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
-
-//go:noinline
-func l0(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l1(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l2(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l3(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l4(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l5(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l6(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l7(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l8(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l9(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l10(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l11(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l12(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l13(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l14(ctx context.Context, f func(context.Context)) { f(ctx) }
-
-//go:noinline
-func l15(ctx context.Context, f func(context.Context)) { f(ctx) }
+func d15(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
