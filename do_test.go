@@ -135,8 +135,8 @@ func TestHandler(t *testing.T) {
 		frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 		for {
 			f, more := frames.Next()
-			if _, ok := marker.Digit(f.Function); ok || !more {
-				return ok
+			if _, _, low := marker.Digit(f.Function); low || !more {
+				return low
 			}
 		}
 	}

@@ -8,98 +8,172 @@ import "context"
 // Each function is a digit of a name's number. The calls are static, so that f does not escape
 // to the heap. noinline keeps each function a frame of its own.
 
-// none is no digit.
-const none = base
-
-// under calls f under two digits, the low one nearer to f.
-func under(ctx context.Context, number uint8, f func(context.Context)) {
-	digit(ctx, number/base, number%base, f)
+func high(ctx context.Context, n uint8, f func(context.Context)) {
+	switch n / base {
+	case 0:
+		h0(ctx, n%base, f)
+	case 1:
+		h1(ctx, n%base, f)
+	case 2:
+		h2(ctx, n%base, f)
+	case 3:
+		h3(ctx, n%base, f)
+	case 4:
+		h4(ctx, n%base, f)
+	case 5:
+		h5(ctx, n%base, f)
+	case 6:
+		h6(ctx, n%base, f)
+	case 7:
+		h7(ctx, n%base, f)
+	case 8:
+		h8(ctx, n%base, f)
+	case 9:
+		h9(ctx, n%base, f)
+	case 10:
+		h10(ctx, n%base, f)
+	case 11:
+		h11(ctx, n%base, f)
+	case 12:
+		h12(ctx, n%base, f)
+	case 13:
+		h13(ctx, n%base, f)
+	case 14:
+		h14(ctx, n%base, f)
+	case 15:
+		h15(ctx, n%base, f)
+	}
 }
 
-// digit calls f under the digit n and then under next, if they are digits.
-func digit(ctx context.Context, n, next uint8, f func(context.Context)) {
+func low(ctx context.Context, n uint8, f func(context.Context)) {
 	switch n {
 	case 0:
-		d0(ctx, next, f)
+		l0(ctx, f)
 	case 1:
-		d1(ctx, next, f)
+		l1(ctx, f)
 	case 2:
-		d2(ctx, next, f)
+		l2(ctx, f)
 	case 3:
-		d3(ctx, next, f)
+		l3(ctx, f)
 	case 4:
-		d4(ctx, next, f)
+		l4(ctx, f)
 	case 5:
-		d5(ctx, next, f)
+		l5(ctx, f)
 	case 6:
-		d6(ctx, next, f)
+		l6(ctx, f)
 	case 7:
-		d7(ctx, next, f)
+		l7(ctx, f)
 	case 8:
-		d8(ctx, next, f)
+		l8(ctx, f)
 	case 9:
-		d9(ctx, next, f)
+		l9(ctx, f)
 	case 10:
-		d10(ctx, next, f)
+		l10(ctx, f)
 	case 11:
-		d11(ctx, next, f)
+		l11(ctx, f)
 	case 12:
-		d12(ctx, next, f)
+		l12(ctx, f)
 	case 13:
-		d13(ctx, next, f)
+		l13(ctx, f)
 	case 14:
-		d14(ctx, next, f)
+		l14(ctx, f)
 	case 15:
-		d15(ctx, next, f)
-	case none:
-		f(ctx)
+		l15(ctx, f)
 	}
 }
 
 //go:noinline
-func d0(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h0(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d1(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h1(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d2(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h2(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d3(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h3(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d4(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h4(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d5(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h5(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d6(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h6(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d7(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h7(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d8(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h8(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d9(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h9(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d10(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h10(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d11(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h11(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d12(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h12(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d13(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h13(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d14(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h14(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
 
 //go:noinline
-func d15(ctx context.Context, n uint8, f func(context.Context)) { digit(ctx, n, none, f) }
+func h15(ctx context.Context, n uint8, f func(context.Context)) { low(ctx, n, f) }
+
+//go:noinline
+func l0(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l1(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l2(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l3(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l4(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l5(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l6(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l7(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l8(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l9(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l10(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l11(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l12(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l13(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l14(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+//go:noinline
+func l15(ctx context.Context, f func(context.Context)) { f(ctx) }

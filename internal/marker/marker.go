@@ -80,7 +80,7 @@ func Do(ctx context.Context, name string, f func(context.Context)) {
 		f(ctx)
 		return
 	}
-	under(ctx, number(name), f)
+	high(ctx, number(name), f)
 }
 
 // Serve calls h under the marker of a span's name, like Do.
@@ -89,7 +89,7 @@ func Serve(name string, h http.Handler, w http.ResponseWriter, r *http.Request) 
 		h.ServeHTTP(w, r)
 		return
 	}
-	under(r.Context(), number(name), func(context.Context) { h.ServeHTTP(w, r) })
+	high(r.Context(), number(name), func(context.Context) { h.ServeHTTP(w, r) })
 }
 
 // Names returns the names by number, nil before the first Do. All other numbers are [Other].
@@ -103,11 +103,18 @@ func Names() []string {
 // IsFrame reports whether a function is of this package.
 func IsFrame(function string) bool { return strings.HasPrefix(function, prefix) }
 
-// Digit returns the digit of a function of this package.
-func Digit(function string) (value int, ok bool) {
-	text, ok := strings.CutPrefix(function, prefix+"d")
-	v, err := strconv.ParseUint(text, 10, 8)
-	return int(v), ok && err == nil && v < base
+// Digit returns the digit of a function of this package. It is the high or the low one of a
+// number, or neither.
+func Digit(function string) (value int, high, low bool) {
+	name, ok := strings.CutPrefix(function, prefix)
+	if !ok || name == "" {
+		return 0, false, false
+	}
+	v, err := strconv.ParseUint(name[1:], 10, 8)
+	if err != nil || v >= base {
+		return 0, false, false
+	}
+	return int(v), name[0] == 'h', name[0] == 'l'
 }
 
 // Number returns the number of two digits.

@@ -34,11 +34,11 @@ func TestOthersWithoutLock(t *testing.T) {
 func TestDigit(t *testing.T) {
 	const prefix = "github.com/spanprof/spanprof/internal/marker."
 	for function, want := range map[string]string{
-		"": "0 false", "d1": "0 false", prefix: "0 false", prefix + "Do": "0 false", prefix + "digit": "0 false",
-		prefix + "d16": "16 false", prefix + "d15": "15 true", prefix + "d3": "3 true",
+		"": "0 false false", "h1": "0 false false", prefix: "0 false false", prefix + "Do": "0 false false",
+		prefix + "h16": "0 false false", prefix + "h15": "15 true false", prefix + "l3": "3 false true",
 	} {
-		value, ok := marker.Digit(function)
-		if got := fmt.Sprint(value, ok); got != want {
+		value, high, low := marker.Digit(function)
+		if got := fmt.Sprint(value, high, low); got != want {
 			t.Errorf("%q: got %s, want %s", function, got, want)
 		}
 	}

@@ -15,7 +15,7 @@ func TestStacks(t *testing.T) {
 	s := newStacks()
 	const marker = "github.com/spanprof/spanprof/internal/marker."
 	var raw []exptrace.StackFrame
-	for i, name := range []string{"lock", marker + "d3", marker + "d0", "handler"} {
+	for i, name := range []string{"lock", marker + "l3", marker + "h0", "handler"} {
 		raw = append(raw, exptrace.StackFrame{PC: uint64(i + 1), Func: name, File: "f.go", Line: uint64(i)})
 	}
 	id := s.add(exptrace.MakeStack(raw))

@@ -40,11 +40,10 @@ func Label(p *profile.Profile) {
 			if !ok {
 				continue
 			}
-			switch value, isDigit := marker.Digit(function); {
-			case !isDigit:
-			case low < 0:
+			switch value, isHigh, isLow := marker.Digit(function); {
+			case isLow && low < 0:
 				low = value
-			case high < 0:
+			case isHigh && low >= 0 && high < 0:
 				high = value
 			}
 		}

@@ -41,8 +41,8 @@ func TestMarkers(t *testing.T) {
 	marker.Do(t.Context(), "GET /", func(context.Context) { pcs = pcs[:runtime.Callers(1, pcs)] })
 	log := fixed()
 	digit := slices.IndexFunc(pcs, func(pc uintptr) bool {
-		_, ok := marker.Digit(log.symbols.Frames([]uintptr{pc})[0].Function)
-		return ok
+		_, _, low := marker.Digit(log.symbols.Frames([]uintptr{pc})[0].Function)
+		return low
 	})
 	p := new(profile.Profile)
 	b := &builder{log: log}
