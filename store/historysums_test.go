@@ -41,11 +41,6 @@ func (m naiveMatcher) matches(w *historyWindow, r *historyRow) bool {
 	if m.label == "span.http.route" {
 		equal = r.of != nil && !r.of.end.IsZero() && r.of.route == m.value
 	}
-	if m.label == "in_span_name" {
-		for of := r.of; of != nil && of.listed && !of.end.IsZero(); of = of.parent {
-			equal = equal || of.name == m.value
-		}
-	}
 	switch m.op {
 	case store.MatchNotEqual:
 		return !equal
@@ -76,7 +71,7 @@ func (q *question) query(t *testing.T) store.Query {
 // than the windows held.
 func (q *question) listsSpans() bool {
 	return slices.ContainsFunc(q.matchers, func(m naiveMatcher) bool {
-		return m.op != store.MatchNotEqual && (strings.HasSuffix(m.label, "_id") || strings.HasPrefix(m.label, "span.") || m.label == "in_span_name")
+		return m.op != store.MatchNotEqual && (strings.HasSuffix(m.label, "_id") || strings.HasPrefix(m.label, "span."))
 	})
 }
 
@@ -141,7 +136,7 @@ func (h *chronicle) question() question {
 	}
 	equality := pick(h, []store.MatchOp{store.MatchEqual, store.MatchNotEqual})
 	for range h.IntN(3) {
-		switch h.IntN(8) {
+		switch h.IntN(7) {
 		case 0:
 			q.matchers = append(q.matchers, naiveMatcher{"lane", equality, pick(h, []string{"1", ""})})
 		case 1:
@@ -153,12 +148,10 @@ func (h *chronicle) question() question {
 		case 4:
 			q.matchers = append(q.matchers, naiveMatcher{"span.http.route", store.MatchEqual, "/1"})
 		case 5:
-			q.matchers = append(q.matchers, naiveMatcher{"in_span_name", store.MatchEqual, pick(h, []string{"GET /1", "query /0"})})
-		case 6:
 			if len(h.ended) > 0 {
 				q.matchers = append(q.matchers, naiveMatcher{pick(h, []string{"profile_id", "span_id", "ended_span_id"}), equality, pick(h, h.ended).id})
 			}
-		case 7:
+		case 6:
 			if len(h.ended) > 0 {
 				q.matchers = append(q.matchers, naiveMatcher{"trace_id", store.MatchRegexp, pick(h, h.ended).trace + "|" + pick(h, h.ended).trace})
 			}
