@@ -190,7 +190,7 @@ func (s *Segment) nameLabel(group int) string {
 	if group < 0 {
 		return ""
 	}
-	return s.value(s.groups.set(uint32(group)), labelkey.SpanName)
+	return s.label(uint32(group), labelkey.SpanName)
 }
 
 // longest returns the length of the longest CPU window.
@@ -218,7 +218,7 @@ type Exemplar struct {
 // Exemplars returns the manual exemplars, in the order of arrival. Only windows that are
 // held in whole count.
 func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
-	return v.exemplars(ctx, v.segments, func(as form) bool { return as == profileOnly || as == odd }, func(s *Segment, g uint32) string {
+	return v.exemplars(ctx, v.segments, func(g *group) bool { return g.odd }, func(s *Segment, g uint32) string {
 		if s.ended(g) != 0 {
 			return ""
 		}
@@ -233,10 +233,10 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 // FindExemplar returns the rows of an id without a record.
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
 	key := ident.ParseKey(id)
-	list, err := v.exemplars(ctx, v.whole, func(as form) bool { return as != none }, func(s *Segment, g uint32) string {
+	list, err := v.exemplars(ctx, v.whole, func(g *group) bool { return g.odd || g.span == key && key != 0 }, func(s *Segment, g uint32) string {
 		profile, span := s.idsIn(g)
 		if key != 0 && (profile == key || span == key) ||
-			key == 0 && s.groups.form(g) == odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
+			key == 0 && s.groups.list[g].odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
 			return id
 		}
 		return ""
@@ -252,20 +252,17 @@ func (v *View) isSpan(id ident.Key) bool {
 	return id != 0 && slices.ContainsFunc(v.whole, func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
 }
 
-// exemplars sums the rows of some forms for which idOf returns an id.
-func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
+// exemplars sums the rows of some groups for which idOf returns an id.
+func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(*group) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
 	places := make(map[string]int)
 	var list []Exemplar
 	for _, s := range segments {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(s.groups.labellings.list, func(l labelling) bool { return is(l.form) }) {
-			continue // as in most segments
-		}
 		of := make(map[uint32]int) // places of the exemplars of groups
-		for g := range uint32(len(s.groups.ids)) {
-			if !is(s.groups.form(g)) {
+		for g := range uint32(len(s.groups.list)) {
+			if !is(&s.groups.list[g]) {
 				continue
 			}
 			id := idOf(s, g)

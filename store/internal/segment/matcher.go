@@ -152,19 +152,19 @@ func (m *Matcher) ListsIDs() bool {
 	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// match is what matchers select in a segment: labellings, and groups if there are conditions on
+// match is what matchers select in a segment: sets of labels, and groups if there are conditions on
 // ids. nil means all. groups are sorted.
 type match struct {
 	labels []bool
 	groups []uint32
 }
 
-func (m *match) labelled(labelling uint32) bool { return m.labels == nil || m.labels[labelling] }
+func (m *match) labelled(set uint32) bool { return m.labels == nil || m.labels[set] }
 
 // match evaluates matchers for the groups of a segment, with the service of a window. A
 // label of the rows themselves has precedence.
 func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool) *match {
-	m := &match{labels: make([]bool, len(s.groups.labellings.list))}
+	m := &match{labels: make([]bool, len(s.sets.list))}
 	for i := range m.labels {
 		m.labels[i] = true
 	}
@@ -186,8 +186,8 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 			}
 		default:
 			absent := w.resourceLabel(of.Label)
-			for l, set := range s.groups.labellings.list {
-				m.labels[l] = m.labels[l] && of.Matches(cmp.Or(s.value(set.set, of.Label), absent))
+			for set := range m.labels {
+				m.labels[set] = m.labels[set] && of.Matches(cmp.Or(s.value(uint32(set), of.Label), absent))
 			}
 		}
 	}
@@ -200,10 +200,10 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 		return m
 	}
 	passes := func(g uint32) bool {
-		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
+		return m.labels[s.groups.list[g].set] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
 	}
 	if some == nil {
-		some = make([]uint32, len(s.groups.ids))
+		some = make([]uint32, len(s.groups.list))
 		for g := range some {
 			some[g] = uint32(g)
 		}
@@ -250,8 +250,8 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 		switch {
 		case either:
 			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == (m.Op == Equal)
-		case m.Label == labelkey.TraceID && equality && of.IsValid() && s.groups.form(g) != odd:
-			return (s.groups.ids[g].trace == of) == (m.Op == Equal)
+		case m.Label == labelkey.TraceID && equality && of.IsValid() && !s.groups.list[g].odd:
+			return (s.groups.list[g].trace == of) == (m.Op == Equal)
 		}
 		return m.Matches(s.label(g, m.Label))
 	}

@@ -26,8 +26,8 @@ type adder struct {
 	texts, names map[string]bool
 
 	// of is the segment of the last window. copier is nil if it has the stacks of the answer.
-	// values and samples are its sums by stack. seen has its groups, named its labellings.
-	// known is 1 more than the place of the labels of each labelling, for a resource.
+	// values and samples are its sums by stack. seen has its groups, named its sets.
+	// known is 1 more than the place of the labels of each set, for a resource.
 	of              *Segment
 	copier          *copier
 	values, samples []int64
@@ -49,7 +49,7 @@ func (b *adder) add(f *found, column int) {
 			b.copier = newCopier(a.code, f.of)
 		}
 		b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
-		b.seen, b.named = make([]bool, len(f.of.groups.ids)), make([]bool, len(f.of.groups.labellings.list))
+		b.seen, b.named = make([]bool, len(f.of.groups.list)), make([]bool, len(f.of.sets.list))
 	}
 	last := -1
 	for row := range f.rows() {
@@ -72,7 +72,7 @@ func (b *adder) add(f *found, column int) {
 // addLabels adds the sums by labels that are no ids: a window has few different sets.
 func (b *adder) addLabels(f *found, column int) {
 	if r := f.resource(); b.of != f.of || b.resource != r {
-		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.groups.labellings.list))
+		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.sets.list))
 	}
 	a, start, last, at := b.answer, int64(0), -1, 0
 	if b.query.Windows {
@@ -84,7 +84,7 @@ func (b *adder) addLabels(f *found, column int) {
 			continue
 		}
 		if g := f.groups.At(row); g != last {
-			last, at = g, b.sumOf(f, f.of.groups.labelling(uint32(g)), start)
+			last, at = g, b.sumOf(f, f.of.groups.list[g].set, start)
 		}
 		n := f.count(row)
 		a.Total += value
@@ -94,12 +94,12 @@ func (b *adder) addLabels(f *found, column int) {
 	}
 }
 
-// sumOf returns the place of the sum of a labelling.
-func (b *adder) sumOf(f *found, labelling uint32, start int64) int {
-	if b.known[labelling] == 0 {
-		b.known[labelling] = b.labelsOf(f, f.of.groups.labellings.list[labelling].set) + 1
+// sumOf returns the place of the sum of a set.
+func (b *adder) sumOf(f *found, set uint32, start int64) int {
+	if b.known[set] == 0 {
+		b.known[set] = b.labelsOf(f, set) + 1
 	}
-	labels := b.known[labelling] - 1
+	labels := b.known[set] - 1
 	at := b.places[labels] - 1
 	if at < 0 || b.answer.Sums[at].Start != start {
 		at = len(b.answer.Sums)
@@ -119,9 +119,9 @@ func (b *adder) note(s *Segment, g uint32) {
 	} else if id := s.label(g, labelkey.ProfileID); id != "" {
 		b.texts[id] = true
 	}
-	if l := s.groups.labelling(g); !b.named[l] && len(b.names) < maxSpanNames {
-		b.named[l] = true
-		b.names[s.value(s.groups.set(g), labelkey.SpanName)] = true
+	if set := s.groups.list[g].set; !b.named[set] && len(b.names) < maxSpanNames {
+		b.named[set] = true
+		b.names[s.value(set, labelkey.SpanName)] = true
 	}
 }
 
@@ -179,7 +179,7 @@ func (f *found) rows() iter.Seq[int] {
 			switch g := f.groups.At(row); {
 			case g == last:
 			case groups == nil:
-				last, is = g, f.match.labelled(f.of.groups.labelling(uint32(g)))
+				last, is = g, f.match.labelled(f.of.groups.list[g].set)
 			default:
 				var i int
 				i, is = slices.BinarySearch(groups, uint32(g))
