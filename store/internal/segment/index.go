@@ -5,12 +5,14 @@ package segment
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -177,65 +179,56 @@ func (x *index) hasLate(id ident.Key) bool {
 	return late || extra || !x.sealed
 }
 
-// find returns the places in order and in extras of the rows of an id, from the first on.
-func (x *index) find(s *Segment, id ident.Key) (order, until, extra int) {
-	n := x.order.Len()
-	order = sort.Search(n, func(i int) bool { return s.groups.list[x.order.At(i)].span >= id })
-	for until = order; until < n && s.groups.list[x.order.At(until)].span == id; {
-		until++
-	}
-	extra, _ = slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
-	return order, until, extra
-}
-
-// groupsOf returns the groups of an id, sorted. It is never nil.
-func (x *index) groupsOf(s *Segment, id ident.Key) []uint32 {
-	order, until, extra := x.find(s, id)
-	groups := make([]uint32, 0, until-order)
-	for i := order; i < until; i++ {
-		groups = append(groups, uint32(x.order.At(i)))
-	}
-	for _, e := range x.extras[extra:] {
-		if e.id != id {
-			break
+// each returns the groups of an id, with their sums.
+func (x *index) each(s *Segment, id ident.Key) iter.Seq2[uint32, *Sums] {
+	return func(yield func(uint32, *Sums) bool) {
+		if id == 0 {
+			return
 		}
-		groups = append(groups, e.group)
+		n := x.order.Len()
+		for i := sort.Search(n, func(i int) bool { return s.groups.list[x.order.At(i)].span >= id }); i < n; i++ {
+			g := uint32(x.order.At(i))
+			if s.groups.list[g].span != id {
+				break
+			}
+			if !yield(g, &x.different[x.sums.At(i)]) {
+				return
+			}
+		}
+		at, _ := slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
+		for ; at < len(x.extras) && x.extras[at].id == id; at++ {
+			if !yield(x.extras[at].group, &x.extras[at].Sums) {
+				return
+			}
+		}
 	}
-	slices.Sort(groups)
-	return groups
 }
 
 // isSpanID reports whether an id is the span_id of rows.
 func (x *index) isSpanID(s *Segment, id ident.Key) bool {
-	return slices.ContainsFunc(x.groupsOf(s, id), func(g uint32) bool {
-		_, span := s.idsIn(g)
-		return span == id
-	})
+	for g := range x.each(s, id) {
+		if _, span := s.idsIn(g); span == id {
+			return true
+		}
+	}
+	return false
 }
 
-// of returns the sums of an id, and the last of its groups, -1 for none. ok is false if
-// it has no rows.
-func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
-	group = -1
-	if id == 0 {
-		return Sums{}, group, false
-	}
-	order, until, extra := x.find(s, id)
-	for i := order; i < until; i++ {
-		sums.Add(x.different[x.sums.At(i)])
-		group, ok = max(group, x.order.At(i)), true
-	}
-	for _, e := range x.extras[extra:] {
-		if e.id != id {
-			break
-		}
-		sums.Add(e.Sums)
+// of returns the sums of an id, and the span_name of the last of its groups. ok is false if it
+// has no rows.
+func (x *index) of(s *Segment, id ident.Key) (sums Sums, label string, ok bool) {
+	last := -1
+	for g, of := range x.each(s, id) {
+		sums.Add(*of)
 		ok = true
-		if _, span := s.idsIn(e.group); span == id || span == 0 { // it may be of another span
-			group = max(group, int(e.group))
+		if _, span := s.idsIn(g); span == id || span == 0 { // it may be of another span
+			last = max(last, int(g))
 		}
 	}
-	return sums, group, ok
+	if last >= 0 {
+		label = s.label(uint32(last), labelkey.SpanName)
+	}
+	return sums, label, ok
 }
 
 const (

@@ -156,7 +156,7 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 		if far && !s.index.hasLate(r.id) {
 			continue
 		}
-		of, group, ok := s.index.of(s, r.id)
+		of, name, ok := s.index.of(s, r.id)
 		if !ok {
 			continue
 		}
@@ -164,7 +164,7 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 			of.AfterEnd, of.AfterEndSamples = of.AfterEnd+of.CPU, of.AfterEndSamples+of.Samples
 			of.CPU, of.Samples = 0, 0
 		} else {
-			label = cmp.Or(s.nameLabel(group), label)
+			label = cmp.Or(name, label)
 		}
 		sums.Add(of)
 	}
@@ -174,23 +174,12 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 // SumsOf returns the samples of a span without a record, its last label and its service.
 func (v *View) SumsOf(id ident.Key) (sums Sums, label, service string) {
 	for _, s := range v.whole {
-		of, group, ok := s.index.of(s, id)
-		if !ok {
-			continue
+		if of, name, ok := s.index.of(s, id); ok {
+			sums.Add(of)
+			label, service = cmp.Or(name, label), cmp.Or(s.windows[0].name(), service)
 		}
-		sums.Add(of)
-		label = cmp.Or(s.nameLabel(group), label)
-		service = cmp.Or(s.windows[0].name(), service)
 	}
 	return sums, label, service
-}
-
-// nameLabel returns the span_name of a group, "" for none.
-func (s *Segment) nameLabel(group int) string {
-	if group < 0 {
-		return ""
-	}
-	return s.label(uint32(group), labelkey.SpanName)
 }
 
 // longest returns the length of the longest CPU window.
@@ -234,9 +223,7 @@ func (v *View) Exemplars(ctx context.Context) ([]Exemplar, error) {
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
 	key := ident.ParseKey(id)
 	list, err := v.exemplars(ctx, v.whole, func(g *group) bool { return g.odd || g.span == key && key != 0 }, func(s *Segment, g uint32) string {
-		profile, span := s.idsIn(g)
-		if key != 0 && (profile == key || span == key) ||
-			key == 0 && s.groups.list[g].odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
+		if s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id {
 			return id
 		}
 		return ""
@@ -280,7 +267,10 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(*grou
 			x.Manual = x.Manual && s.label(g, labelkey.SpanID) != id
 			of[g] = at
 		}
-		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(of))...)}
+		if len(of) == 0 {
+			continue
+		}
+		m := newMatch(s, maps.Keys(of))
 		for _, w := range s.windows {
 			f := found{window: w, of: s, match: m}
 			for row := range f.rows() {

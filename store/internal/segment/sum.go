@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"sort"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -174,23 +173,13 @@ type found struct {
 // rows returns the rows that match. They are in the order of groups.
 func (f *found) rows() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		groups, last, is := f.match.groups, -1, false
-		for row := 0; row < f.len(); row++ {
-			switch g := f.groups.At(row); {
-			case g == last:
-			case groups == nil:
-				last, is = g, f.match.labelled(f.of.groups.list[g].set)
-			default:
-				var i int
-				i, is = slices.BinarySearch(groups, uint32(g))
-				if groups, last = groups[i:], g; len(groups) == 0 {
-					return
-				}
-				if !is { // to the next group that matches, or after it
-					row += sort.Search(f.len()-row, func(i int) bool { return f.groups.At(row+i) >= int(groups[0]) }) - 1
-				}
-			}
-			if is && !yield(row) {
+		row := 0
+		if f.match.first > 0 {
+			row = sort.Search(f.len(), func(row int) bool { return f.groups.At(row) >= f.match.first })
+		}
+		for ; row < f.len(); row++ {
+			g := f.groups.At(row)
+			if g > f.match.last || (f.match.is == nil || f.match.is[g]) && !yield(row) {
 				return
 			}
 		}

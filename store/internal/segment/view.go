@@ -258,7 +258,7 @@ func (v *View) recorded(s *Segment, labelled []bool) map[uint32]nameKey {
 			if r.name == 0 || r.start > s.until || s.from > r.end()+2*longest && !s.index.hasLate(r.id) {
 				continue
 			}
-			for _, g := range s.index.groupsOf(s, r.id) {
+			for g := range s.index.each(s, r.id) {
 				profile, span := s.idsIn(g)
 				if _, ok := names[g]; labelled[s.groups.list[g].set] && (r.id == span || r.id == profile && !ok) {
 					names[g] = nameKey{in.spans.texts.list[r.service], in.spans.texts.list[r.name]}
