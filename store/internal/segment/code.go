@@ -123,12 +123,12 @@ func (r *codeReader) mapping(m *profile.Mapping) uint32 {
 type copier struct {
 	to   *codeReader
 	from *encoder
-	// frames and labelled are by the numbers in the source.
-	frames, labelled copies
+	// frames and sets are by the numbers in the source.
+	frames, sets copies
 }
 
 func newCopier(to, from *Segment) *copier {
-	c := &copier{to.codeReader(), from.encoder(&profile.Profile{}), make(copies, len(from.code.frames.list)), make(copies, len(from.groups.labellings.list))}
+	c := &copier{to.codeReader(), from.encoder(&profile.Profile{}), make(copies, len(from.code.frames.list)), make(copies, len(from.sets.list))}
 	c.frames[0] = 1 // none stays none
 	return c
 }
@@ -155,29 +155,25 @@ func (c *copier) stack(n uint32) uint32 {
 
 // group copies the ids and labels of a group.
 func (c *copier) group(n uint32) uint32 {
-	return c.to.groups.add(group{c.from.groups.ids[n], c.labelling(c.from.groups.labelling(n), false)})
+	of := c.from.groups.list[n]
+	of.set = c.set(of.set, false)
+	return c.to.groups.add(of)
 }
 
-// labels returns a group with the labels of a labelling and no ids.
-func (c *copier) labels(n uint32) uint32 {
-	return c.to.groups.add(group{labelled: c.labelling(n, true)})
-}
+// labels returns a group with the labels of a set and no ids.
+func (c *copier) labels(n uint32) uint32 { return c.to.groups.add(group{set: c.set(n, true)}) }
 
-func (c *copier) labelling(n uint32, withoutIDs bool) uint32 {
-	return c.labelled.once(n, func() uint32 {
-		of, from := c.from.groups.labellings.list[n], c.from.texts.list
+func (c *copier) set(n uint32, withoutIDs bool) uint32 {
+	return c.sets.once(n, func() uint32 {
+		from := c.from.texts.list
 		var labels []label
-		for l := range all(&c.from.groups.sets, of.set) {
+		for l := range all(&c.from.sets, n) {
 			if !withoutIDs || !isID(from[l.key]) {
 				l.key, l.value, l.unit = c.to.texts.add(from[l.key]), c.to.texts.add(from[l.value]), c.to.texts.add(from[l.unit])
 				labels = append(labels, l)
 			}
 		}
-		of.set = c.to.groups.setOf(labels)
-		if withoutIDs {
-			of.form = none
-		}
-		return c.to.groups.labellings.add(of)
+		return c.to.setOf(labels)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,7 +259,7 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 	for i, w := range slices.Backward(s.windows) {
 		const line = 96 // is about what a window takes there
 		var b bytes.Buffer
-		p, err := encode(context.Background(), []found{{window: w, of: s, match: &match{}, matches: true}}, w.types, false, 0)
+		p, err := encode(context.Background(), []found{{window: w, of: s, match: &match{last: math.MaxInt}, matches: true}}, w.types, false, 0)
 		if err == nil {
 			err = p.Write(&b)
 		}

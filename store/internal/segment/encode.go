@@ -90,7 +90,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	places, keys, sums, width := make(map[key]int), []key{}, []int64{}, len(types)
 	var mappings []uint32
 	var c *copier
-	var labelled copies // the groups of labellings without ids
+	var labelled copies // the groups of sets without ids
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 		f := &windows[i]
 		if c == nil || c.from.Segment != f.of {
 			c = newCopier(to, f.of)
-			labelled = make(copies, len(f.of.groups.labellings.list))
+			labelled = make(copies, len(f.of.sets.list))
 		}
 		p.DurationNanos += f.end - f.start // as when pprof merges
 		if i == 0 || f.start < p.TimeNanos {
@@ -123,8 +123,8 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 			if from := f.groups.At(row); from != last {
 				last = from
 				if withoutIDs {
-					l := f.of.groups.labelling(uint32(from))
-					g = labelled.once(l, func() uint32 { return c.labels(l) })
+					set := f.of.groups.list[from].set
+					g = labelled.once(set, func() uint32 { return c.labels(set) })
 				} else {
 					g = c.group(uint32(from))
 				}
@@ -217,11 +217,11 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 	e.labelled[g] = sm
 	sm.Label = make(map[string][]string)
 	for _, key := range []string{labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID} {
-		if value := e.label(g, key); value != "" && e.groups.form(g) != odd {
+		if value := e.label(g, key); value != "" && !e.groups.list[g].odd {
 			sm.Label[key] = []string{value}
 		}
 	}
-	for l := range all(&e.groups.sets, e.groups.set(g)) {
+	for l := range all(&e.sets, e.groups.list[g].set) {
 		key := e.texts.list[l.key]
 		if !l.numeric {
 			sm.Label[key] = append(sm.Label[key], e.texts.list[l.value])

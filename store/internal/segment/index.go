@@ -5,12 +5,14 @@ package segment
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/memory"
@@ -42,7 +44,7 @@ type index struct {
 	// each of these in different: a CPU profile has few different ones.
 	order, sums memory.Column
 	different   []Sums
-	// extras are the sums of groups with the form odd, sorted by id.
+	// extras are the sums of odd groups, sorted by id.
 	extras []idSums
 	// late are the ids of other groups with rows after the end of their span, sorted. sealed is set if
 	// the spans of all segments before were searched for them.
@@ -64,12 +66,12 @@ func (x *index) bytes() int64 {
 // endsOf returns the end of the span of each group, 0 without a record in the segments. order has
 // the groups by id.
 func (s *Segment) endsOf(order *memory.Column, segments []*Segment) []int64 {
-	ends := make([]int64, len(s.groups.ids))
+	ends := make([]int64, len(s.groups.list))
 	for _, of := range slices.Backward(segments) {
 		list, i := of.spans.list, 0
 		for k := range order.Len() {
 			g := order.At(k)
-			id := s.groups.ids[g].span
+			id := s.groups.list[g].span
 			for i < len(list) && list[i].id < id {
 				i++
 			}
@@ -89,7 +91,7 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 		before = before[max(0, len(before)-2):]
 	}
 	var late []ident.Key
-	sums := make([]Sums, len(s.groups.ids))
+	sums := make([]Sums, len(s.groups.list))
 	x := &index{order: s.order(), sealed: sealed}
 	ended := s.endsOf(&x.order, append(slices.Clip(before), s))
 	for _, w := range s.windows {
@@ -101,7 +103,7 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 			to.Held += n
 			isLate := ended[g] != 0 && w.start > ended[g]+2*length
 			if isLate {
-				late = append(late, s.groups.ids[g].span)
+				late = append(late, s.groups.list[g].span)
 			}
 			if w.kind == exporter.KindWall {
 				to.Wall += n
@@ -127,14 +129,14 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 
 // order returns the groups with one id, sorted by it.
 func (s *Segment) order() memory.Column {
-	ids := s.groups.ids
+	groups := s.groups.list
 	var order []uint32
-	for g := range uint32(len(ids)) {
-		if as := s.groups.form(g); as != none && as != odd {
+	for g := range uint32(len(groups)) {
+		if groups[g].span != 0 {
 			order = append(order, g)
 		}
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(ids[a].span, ids[b].span), cmp.Compare(a, b)) })
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(groups[a].span, groups[b].span), cmp.Compare(a, b)) })
 	return memory.NewColumn(order)
 }
 
@@ -142,7 +144,7 @@ func (s *Segment) order() memory.Column {
 func (x *index) set(s *Segment, sums []Sums) {
 	for g := range sums {
 		n := uint32(g)
-		if s.groups.form(n) != odd {
+		if !s.groups.list[n].odd {
 			continue
 		}
 		for _, id := range s.named(n) {
@@ -177,68 +179,56 @@ func (x *index) hasLate(id ident.Key) bool {
 	return late || extra || !x.sealed
 }
 
-// find returns the places in order and in extras of the rows of an id, from the first on.
-func (x *index) find(s *Segment, id ident.Key) (order, until, extra int) {
-	n := x.order.Len()
-	order = sort.Search(n, func(i int) bool { return s.groups.ids[x.order.At(i)].span >= id })
-	for until = order; until < n && s.groups.ids[x.order.At(until)].span == id; {
-		until++
-	}
-	extra, _ = slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
-	return order, until, extra
-}
-
-// groupsOf returns the groups of an id, sorted. It is never nil.
-func (x *index) groupsOf(s *Segment, id ident.Key) []uint32 {
-	order, until, extra := x.find(s, id)
-	groups := make([]uint32, 0, until-order)
-	for i := order; i < until; i++ {
-		groups = append(groups, uint32(x.order.At(i)))
-	}
-	for _, e := range x.extras[extra:] {
-		if e.id != id {
-			break
+// each returns the groups of an id, with their sums.
+func (x *index) each(s *Segment, id ident.Key) iter.Seq2[uint32, *Sums] {
+	return func(yield func(uint32, *Sums) bool) {
+		if id == 0 {
+			return
 		}
-		groups = append(groups, e.group)
+		n := x.order.Len()
+		for i := sort.Search(n, func(i int) bool { return s.groups.list[x.order.At(i)].span >= id }); i < n; i++ {
+			g := uint32(x.order.At(i))
+			if s.groups.list[g].span != id {
+				break
+			}
+			if !yield(g, &x.different[x.sums.At(i)]) {
+				return
+			}
+		}
+		at, _ := slices.BinarySearchFunc(x.extras, id, func(e idSums, id ident.Key) int { return cmp.Compare(e.id, id) })
+		for ; at < len(x.extras) && x.extras[at].id == id; at++ {
+			if !yield(x.extras[at].group, &x.extras[at].Sums) {
+				return
+			}
+		}
 	}
-	slices.Sort(groups)
-	return groups
 }
 
 // isSpanID reports whether an id is the span_id of rows.
 func (x *index) isSpanID(s *Segment, id ident.Key) bool {
-	order, until, _ := x.find(s, id)
-	for i := order; i < until; i++ {
-		if s.groups.form(uint32(x.order.At(i))) != profileOnly {
+	for g := range x.each(s, id) {
+		if _, span := s.idsIn(g); span == id {
 			return true
 		}
 	}
 	return false
 }
 
-// of returns the sums of an id, and the last of its groups, -1 for none. ok is false if
-// it has no rows.
-func (x *index) of(s *Segment, id ident.Key) (sums Sums, group int, ok bool) {
-	group = -1
-	if id == 0 {
-		return Sums{}, group, false
-	}
-	order, until, extra := x.find(s, id)
-	for i := order; i < until; i++ {
-		sums.Add(x.different[x.sums.At(i)])
-		group, ok = max(group, x.order.At(i)), true
-	}
-	for _, e := range x.extras[extra:] {
-		if e.id != id {
-			break
-		}
-		sums.Add(e.Sums)
+// of returns the sums of an id, and the span_name of the last of its groups. ok is false if it
+// has no rows.
+func (x *index) of(s *Segment, id ident.Key) (sums Sums, label string, ok bool) {
+	last := -1
+	for g, of := range x.each(s, id) {
+		sums.Add(*of)
 		ok = true
-		if _, span := s.idsIn(e.group); span == id || span == 0 { // it may be of another span
-			group = max(group, int(e.group))
+		if _, span := s.idsIn(g); span == id || span == 0 { // it may be of another span
+			last = max(last, int(g))
 		}
 	}
-	return sums, group, ok
+	if last >= 0 {
+		label = s.label(uint32(last), labelkey.SpanName)
+	}
+	return sums, label, ok
 }
 
 const (

@@ -241,8 +241,8 @@ func (r *Room) countUnseen(sealed *Segment) {
 	ends := of.endsOf(&of.index.order, append(slices.Clip(r.before()), sealed))
 	for i := range of.index.order.Len() {
 		g := of.index.order.At(i)
-		id := of.groups.ids[g]
-		if ends[g] == 0 && of.groups.form(uint32(g)) != profileOnly && !r.goneBefore[id.span] && !dropped[id.span] && !r.unlisted(id.trace) &&
+		id := of.groups.list[g]
+		if ends[g] == 0 && !r.goneBefore[id.span] && !dropped[id.span] && !r.unlisted(id.trace) &&
 			!running[id.span.String()] && !running[id.trace.String()] && !slices.ContainsFunc(older, func(s *Segment) bool { return s.index.isSpanID(s, id.span) }) {
 			r.counts.Unseen += of.index.different[of.index.sums.At(i)].Samples
 		}

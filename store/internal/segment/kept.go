@@ -100,9 +100,9 @@ func (r *Room) replaceKept(k *keeper, kept *Segment) {
 
 // survey counts the rows of each id, and finds how far the span of each is.
 func (k *keeper) survey() {
-	var order []groupID
+	var order []group
 	for _, s := range k.sources {
-		of := make([]int64, len(s.groups.ids))
+		of := make([]int64, len(s.groups.list))
 		for _, w := range s.windows {
 			for row := range w.len() {
 				of[w.groups.At(row)]++
@@ -111,7 +111,7 @@ func (k *keeper) survey() {
 		for g, n := range of {
 			for _, id := range s.named(uint32(g)) {
 				if k.rows[id] == 0 && n > 0 {
-					order = append(order, groupID{id, s.groups.ids[g].trace})
+					order = append(order, group{span: id, trace: s.groups.list[g].trace})
 				}
 				k.rows[id] += n
 			}
@@ -258,7 +258,7 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 	}
 	for i, s := range k.sources {
 		c := newCopier(to, s)
-		keep := make([]bool, len(s.groups.ids))
+		keep := make([]bool, len(s.groups.list))
 		for g := range keep {
 			ids := s.named(uint32(g))
 			keep[g] = slices.ContainsFunc(ids, func(id ident.Key) bool { return chosen[id] || pending[id] }) &&

@@ -224,12 +224,12 @@ func TestKeptRunning(t *testing.T) {
 	if s, _ := v.Find(runs); s.Samples != 15 || v.Unended != 0 || v.Lost == 0 {
 		t.Errorf("%d samples, %+v", s.Samples, v.Counts)
 	}
-	for g, id := range r.kept.groups.ids {
+	for g, id := range r.kept.groups.list {
 		if id.trace == unlisted {
 			t.Fatalf("group %d is of an unlisted span", g)
 		}
 	}
-	if n := len(r.kept.groups.ids); n < 1000 {
+	if n := len(r.kept.groups.list); n < 1000 {
 		t.Errorf("%d groups", n)
 	}
 }

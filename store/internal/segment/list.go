@@ -156,7 +156,7 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 		if far && !s.index.hasLate(r.id) {
 			continue
 		}
-		of, group, ok := s.index.of(s, r.id)
+		of, name, ok := s.index.of(s, r.id)
 		if !ok {
 			continue
 		}
@@ -164,7 +164,7 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 			of.AfterEnd, of.AfterEndSamples = of.AfterEnd+of.CPU, of.AfterEndSamples+of.Samples
 			of.CPU, of.Samples = 0, 0
 		} else {
-			label = cmp.Or(s.nameLabel(group), label)
+			label = cmp.Or(name, label)
 		}
 		sums.Add(of)
 	}
@@ -174,23 +174,12 @@ func (v *View) sumsOf(r *record) (sums Sums, label string) {
 // SumsOf returns the samples of a span without a record, its last label and its service.
 func (v *View) SumsOf(id ident.Key) (sums Sums, label, service string) {
 	for _, s := range v.whole {
-		of, group, ok := s.index.of(s, id)
-		if !ok {
-			continue
+		if of, name, ok := s.index.of(s, id); ok {
+			sums.Add(of)
+			label, service = cmp.Or(name, label), cmp.Or(s.windows[0].name(), service)
 		}
-		sums.Add(of)
-		label = cmp.Or(s.nameLabel(group), label)
-		service = cmp.Or(s.windows[0].name(), service)
 	}
 	return sums, label, service
-}
-
-// nameLabel returns the span_name of a group, "" for none.
-func (s *Segment) nameLabel(group int) string {
-	if group < 0 {
-		return ""
-	}
-	return s.value(s.groups.set(uint32(group)), labelkey.SpanName)
 }
 
 // longest returns the length of the longest CPU window.
@@ -218,7 +207,7 @@ type Exemplar struct {
 // Exemplars returns the manual exemplars, in the order of arrival, or all ids, for a view
 // without records of spans. Only windows that are held in whole count.
 func (v *View) Exemplars(ctx context.Context, all bool) ([]Exemplar, error) {
-	return v.exemplars(ctx, v.segments, func(as form) bool { return as == profileOnly || as == odd || all && as != none }, func(s *Segment, g uint32) string {
+	return v.exemplars(ctx, v.segments, func(g *group) bool { return g.odd || all && g.span != 0 }, func(s *Segment, g uint32) string {
 		if s.ended(g) != 0 {
 			return ""
 		}
@@ -236,10 +225,8 @@ func (v *View) Exemplars(ctx context.Context, all bool) ([]Exemplar, error) {
 // FindExemplar returns the rows of an id without a record.
 func (v *View) FindExemplar(ctx context.Context, id string) (Exemplar, bool, error) {
 	key := ident.ParseKey(id)
-	list, err := v.exemplars(ctx, v.whole, func(as form) bool { return as != none }, func(s *Segment, g uint32) string {
-		profile, span := s.idsIn(g)
-		if key != 0 && (profile == key || span == key) ||
-			key == 0 && s.groups.form(g) == odd && (s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id) {
+	list, err := v.exemplars(ctx, v.whole, func(g *group) bool { return g.odd || g.span == key && key != 0 }, func(s *Segment, g uint32) string {
+		if s.label(g, labelkey.ProfileID) == id || s.label(g, labelkey.SpanID) == id {
 			return id
 		}
 		return ""
@@ -255,20 +242,17 @@ func (v *View) isSpan(id ident.Key) bool {
 	return id != 0 && slices.ContainsFunc(v.whole, func(s *Segment) bool { return s.spans.find(id) != nil || s.index.isSpanID(s, id) })
 }
 
-// exemplars sums the rows of some forms for which idOf returns an id.
-func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
+// exemplars sums the rows of some groups for which idOf returns an id.
+func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(*group) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
 	places := make(map[string]int)
 	var list []Exemplar
 	for _, s := range segments {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(s.groups.labellings.list, func(l labelling) bool { return is(l.form) }) {
-			continue // as in most segments
-		}
 		of := make(map[uint32]int) // places of the exemplars of groups
-		for g := range uint32(len(s.groups.ids)) {
-			if !is(s.groups.form(g)) {
+		for g := range uint32(len(s.groups.list)) {
+			if !is(&s.groups.list[g]) {
 				continue
 			}
 			id := idOf(s, g)
@@ -286,7 +270,10 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(form)
 			x.Manual = x.Manual && s.label(g, labelkey.SpanID) != id
 			of[g] = at
 		}
-		m := &match{groups: append([]uint32{}, slices.Sorted(maps.Keys(of))...)}
+		if len(of) == 0 {
+			continue
+		}
+		m := newMatch(s, maps.Keys(of))
 		for _, w := range s.windows {
 			f := found{window: w, of: s, match: m}
 			for row := range f.rows() {

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -152,24 +154,33 @@ func (m *Matcher) ListsIDs() bool {
 	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
-// match is what matchers select in a segment: labellings, and groups if there are conditions on
-// ids. nil means all. groups are sorted.
+// match is the groups of a segment that matchers select, all if is is nil. first and last bound
+// them.
 type match struct {
-	labels []bool
-	groups []uint32
+	is          []bool
+	first, last int
 }
 
-func (m *match) labelled(labelling uint32) bool { return m.labels == nil || m.labels[labelling] }
+func newMatch(s *Segment, groups iter.Seq[uint32]) *match {
+	m := &match{is: make([]bool, len(s.groups.list)), first: math.MaxInt, last: -1}
+	for g := range groups {
+		m.is[g], m.first, m.last = true, min(m.first, int(g)), max(m.last, int(g))
+	}
+	return m
+}
 
 // match evaluates matchers for the groups of a segment, with the service of a window. A
 // label of the rows themselves has precedence.
 func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matcher, spans func(*Matcher) map[ident.Key]bool) *match {
-	m := &match{labels: make([]bool, len(s.groups.labellings.list))}
-	for i := range m.labels {
-		m.labels[i] = true
+	labels := make([]bool, len(s.sets.list))
+	for i := range labels {
+		labels[i] = true
 	}
 	var ids []func(uint32) bool
-	var some []uint32 // the groups to look at, nil for all
+	some := func(yield func(uint32) bool) { // the groups to look at
+		for g := uint32(0); g < uint32(len(s.groups.list)) && yield(g); g++ {
+		}
+	}
 	for i := range matchers {
 		of := &matchers[i]
 		switch {
@@ -181,42 +192,27 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 			})
 		case of.onID():
 			ids = append(ids, s.matchID(of))
-			if some == nil {
-				some = s.groupsWith(of)
+			if groups := s.groupsWith(of); groups != nil {
+				some = slices.Values(groups)
 			}
 		default:
 			absent := w.resourceLabel(of.Label)
-			for l, set := range s.groups.labellings.list {
-				m.labels[l] = m.labels[l] && of.Matches(cmp.Or(s.value(set.set, of.Label), absent))
+			for set := range labels {
+				labels[set] = labels[set] && of.Matches(cmp.Or(s.value(uint32(set), of.Label), absent))
 			}
 		}
 	}
-	m.groups = []uint32{}
-	switch {
-	case !slices.Contains(m.labels, true):
-		return m
-	case len(ids) == 0:
-		m.groups = nil
-		return m
+	if len(matchers) == 0 {
+		return &match{last: math.MaxInt}
 	}
-	passes := func(g uint32) bool {
-		return m.labels[s.groups.labelling(g)] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) })
-	}
-	if some == nil {
-		some = make([]uint32, len(s.groups.ids))
+	return newMatch(s, func(yield func(uint32) bool) {
 		for g := range some {
-			some[g] = uint32(g)
+			if labels[s.groups.list[g].set] && !slices.ContainsFunc(ids, func(is func(uint32) bool) bool { return !is(g) }) && !yield(g) ||
+				g%1024 == 1023 && ctx.Err() != nil {
+				return
+			}
 		}
-	}
-	for i, g := range some {
-		if passes(g) {
-			m.groups = append(m.groups, g)
-		}
-		if i%1024 == 1023 && ctx.Err() != nil {
-			break
-		}
-	}
-	return m
+	})
 }
 
 // groupsWith returns the groups of all spans that a condition lists, nil if it lists none.
@@ -234,10 +230,11 @@ func (s *Segment) groupsWith(m *Matcher) []uint32 {
 		if key == 0 {
 			return nil
 		}
-		groups = append(groups, s.index.groupsOf(s, key)...)
+		for g := range s.index.each(s, key) {
+			groups = append(groups, g)
+		}
 	}
-	slices.Sort(groups)
-	return slices.Compact(groups)
+	return groups
 }
 
 // matchID returns a function that evaluates a condition on an id. An equality matcher on
@@ -250,8 +247,8 @@ func (s *Segment) matchID(m *Matcher) func(uint32) bool {
 		switch {
 		case either:
 			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == (m.Op == Equal)
-		case m.Label == labelkey.TraceID && equality && of.IsValid() && s.groups.form(g) != odd:
-			return (s.groups.ids[g].trace == of) == (m.Op == Equal)
+		case m.Label == labelkey.TraceID && equality && of.IsValid() && !s.groups.list[g].odd:
+			return (s.groups.list[g].trace == of) == (m.Op == Equal)
 		}
 		return m.Matches(s.label(g, m.Label))
 	}

@@ -32,7 +32,8 @@ import (
 type Segment struct {
 	texts   texts
 	code    code
-	groups  groups
+	groups  table[group]
+	sets    table[link[label]]
 	windows []*window
 	spans   spans
 	// earlier is set for a segment that was read from the files of an earlier process.
@@ -56,12 +57,12 @@ func (s *Segment) own() int {
 }
 
 func newSegment() *Segment {
-	return &Segment{texts: newTexts(), code: newCode(), groups: groups{sets: newTable[link[label]]()}, spans: newSpans()}
+	return &Segment{texts: newTexts(), code: newCode(), sets: newTable[link[label]](), spans: newSpans()}
 }
 
 // bytes returns the memory of the segment.
 func (s *Segment) bytes() int64 {
-	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes() + memory.Map(len(s.spans.sampled), 16) + memory.Map(len(s.spans.byID), 12)
+	n := s.texts.bytes() + s.code.bytes() + s.groups.bytes() + s.sets.bytes() + memory.Slice(s.windows) + s.rows + s.spans.bytes() + memory.Map(len(s.spans.sampled), 16) + memory.Map(len(s.spans.byID), 12)
 	if s.index != nil {
 		n += s.index.bytes()
 	}
@@ -101,6 +102,7 @@ func (s *Segment) seal(before []*Segment) *Segment {
 	c.texts.seal()
 	c.code.seal()
 	c.groups.seal()
+	c.sets.seal()
 	c.spans.seal()
 	c.windows = slices.Clip(slices.Clone(c.windows))
 	c.index = c.sum(before, true)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"sort"
 
 	"github.com/spanprof/spanprof/internal/labelkey"
@@ -26,8 +25,8 @@ type adder struct {
 	texts, names map[string]bool
 
 	// of is the segment of the last window. copier is nil if it has the stacks of the answer.
-	// values and samples are its sums by stack. seen has its groups, named its labellings.
-	// known is 1 more than the place of the labels of each labelling, for a resource.
+	// values and samples are its sums by stack. seen has its groups, named its sets.
+	// known is 1 more than the place of the labels of each set, for a resource.
 	of              *Segment
 	copier          *copier
 	values, samples []int64
@@ -49,7 +48,7 @@ func (b *adder) add(f *found, column int) {
 			b.copier = newCopier(a.code, f.of)
 		}
 		b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
-		b.seen, b.named = make([]bool, len(f.of.groups.ids)), make([]bool, len(f.of.groups.labellings.list))
+		b.seen, b.named = make([]bool, len(f.of.groups.list)), make([]bool, len(f.of.sets.list))
 	}
 	last := -1
 	for row := range f.rows() {
@@ -72,7 +71,7 @@ func (b *adder) add(f *found, column int) {
 // addLabels adds the sums by labels that are no ids: a window has few different sets.
 func (b *adder) addLabels(f *found, column int) {
 	if r := f.resource(); b.of != f.of || b.resource != r {
-		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.groups.labellings.list))
+		b.of, b.resource, b.known = f.of, r, make([]uint32, len(f.of.sets.list))
 	}
 	a, start, last, at := b.answer, int64(0), -1, 0
 	if b.query.Windows {
@@ -84,7 +83,7 @@ func (b *adder) addLabels(f *found, column int) {
 			continue
 		}
 		if g := f.groups.At(row); g != last {
-			last, at = g, b.sumOf(f, f.of.groups.labelling(uint32(g)), start)
+			last, at = g, b.sumOf(f, f.of.groups.list[g].set, start)
 		}
 		n := f.count(row)
 		a.Total += value
@@ -94,12 +93,12 @@ func (b *adder) addLabels(f *found, column int) {
 	}
 }
 
-// sumOf returns the place of the sum of a labelling.
-func (b *adder) sumOf(f *found, labelling uint32, start int64) int {
-	if b.known[labelling] == 0 {
-		b.known[labelling] = b.labelsOf(f, f.of.groups.labellings.list[labelling].set) + 1
+// sumOf returns the place of the sum of a set.
+func (b *adder) sumOf(f *found, set uint32, start int64) int {
+	if b.known[set] == 0 {
+		b.known[set] = b.labelsOf(f, set) + 1
 	}
-	labels := b.known[labelling] - 1
+	labels := b.known[set] - 1
 	at := b.places[labels] - 1
 	if at < 0 || b.answer.Sums[at].Start != start {
 		at = len(b.answer.Sums)
@@ -119,9 +118,9 @@ func (b *adder) note(s *Segment, g uint32) {
 	} else if id := s.label(g, labelkey.ProfileID); id != "" {
 		b.texts[id] = true
 	}
-	if l := s.groups.labelling(g); !b.named[l] && len(b.names) < maxSpanNames {
-		b.named[l] = true
-		b.names[s.value(s.groups.set(g), labelkey.SpanName)] = true
+	if set := s.groups.list[g].set; !b.named[set] && len(b.names) < maxSpanNames {
+		b.named[set] = true
+		b.names[s.value(set, labelkey.SpanName)] = true
 	}
 }
 
@@ -174,23 +173,13 @@ type found struct {
 // rows returns the rows that match. They are in the order of groups.
 func (f *found) rows() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		groups, last, is := f.match.groups, -1, false
-		for row := 0; row < f.len(); row++ {
-			switch g := f.groups.At(row); {
-			case g == last:
-			case groups == nil:
-				last, is = g, f.match.labelled(f.of.groups.labelling(uint32(g)))
-			default:
-				var i int
-				i, is = slices.BinarySearch(groups, uint32(g))
-				if groups, last = groups[i:], g; len(groups) == 0 {
-					return
-				}
-				if !is { // to the next group that matches, or after it
-					row += sort.Search(f.len()-row, func(i int) bool { return f.groups.At(row+i) >= int(groups[0]) }) - 1
-				}
-			}
-			if is && !yield(row) {
+		row := 0
+		if f.match.first > 0 {
+			row = sort.Search(f.len(), func(row int) bool { return f.groups.At(row) >= f.match.first })
+		}
+		for ; row < f.len(); row++ {
+			g := f.groups.At(row)
+			if g > f.match.last || (f.match.is == nil || f.match.is[g]) && !yield(row) {
 				return
 			}
 		}

@@ -195,10 +195,10 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		labels, unknown := make([]string, len(s.groups.labellings.list)), make([]bool, len(s.groups.labellings.list))
-		for l, of := range s.groups.labellings.list {
-			labels[l] = s.value(of.set, labelkey.SpanName)
-			unknown[l] = of.form != none && !slices.ContainsFunc(s.windows, func(w *window) bool { return ended[nameKey{w.name(), labels[l]}] })
+		labels, unknown := make([]string, len(s.sets.list)), make([]bool, len(s.sets.list))
+		for set := range labels {
+			labels[set] = s.value(uint32(set), labelkey.SpanName)
+			unknown[set] = !slices.ContainsFunc(s.windows, func(w *window) bool { return ended[nameKey{w.name(), labels[set]}] })
 		}
 		names := v.recorded(s, unknown)
 		for _, w := range s.windows {
@@ -209,16 +209,16 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 			for row := range w.len() {
 				if g := w.groups.At(row); g != last {
 					last = g
-					l := s.groups.labelling(uint32(g))
-					if to = known[l]; to == nil || unknown[l] {
-						key := nameKey{w.name(), labels[l]}
+					set := s.groups.list[g].set
+					if to = known[set]; to == nil || unknown[set] && len(names) > 0 {
+						key := nameKey{w.name(), labels[set]}
 						if of, ok := names[uint32(g)]; ok && !ended[key] {
 							key = of
 						}
-						if to = sum(key); labels[l] != "" {
-							to.Label = labels[l]
+						if to = sum(key); labels[set] != "" {
+							to.Label = labels[set]
 						}
-						known[l] = to
+						known[set] = to
 					}
 				}
 				if to.Name != "" {
@@ -241,7 +241,7 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 // record. It may have another name: the span was renamed, or the label was cut or is absent.
 func (v *View) recorded(s *Segment, labelled []bool) map[uint32]nameKey {
 	names := make(map[uint32]nameKey)
-	if !slices.Contains(labelled, true) {
+	if !slices.ContainsFunc(s.groups.list, func(g group) bool { return (g.span != 0 || g.odd) && labelled[g.set] }) {
 		return names
 	}
 	longest := s.longest()
@@ -251,9 +251,9 @@ func (v *View) recorded(s *Segment, labelled []bool) map[uint32]nameKey {
 			if r.name == 0 || r.start > s.until || s.from > r.end()+2*longest && !s.index.hasLate(r.id) {
 				continue
 			}
-			for _, g := range s.index.groupsOf(s, r.id) {
+			for g := range s.index.each(s, r.id) {
 				profile, span := s.idsIn(g)
-				if _, ok := names[g]; labelled[s.groups.labelling(g)] && (r.id == span || r.id == profile && !ok) {
+				if _, ok := names[g]; labelled[s.groups.list[g].set] && (r.id == span || r.id == profile && !ok) {
 					names[g] = nameKey{in.spans.texts.list[r.service], in.spans.texts.list[r.name]}
 				}
 			}
