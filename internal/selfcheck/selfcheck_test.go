@@ -6,6 +6,7 @@ package selfcheck_test
 import (
 	"errors"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -229,8 +230,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The counters of package spanlabels are facts, each under its name.
-func TestCounts(t *testing.T) {
+// The counters of the runtime and of package spanlabels are facts, each under its name.
+func TestCollect(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
 		t.Fatal(err)
@@ -239,11 +240,14 @@ func TestCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))
 	counts := &spanlabels.Counts
+	counts.Sampled.Store(4)
+	counts.Unsampled.Store(5)
 	counts.NamesFull.Store(256)
 	counts.Wiped.Store(2)
 	counts.NoRoom.Store(3)
-	if f := selfcheck.Collect(p, s, true); f.NamesFull != 256 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
+	if f := selfcheck.Collect(p, s, true); f.MutexFraction != 7 || f.Sampled != 4 || f.Unsampled != 5 || f.NamesFull != 256 || f.Wiped != 2 || f.NoRoom != 3 || !f.NotSet || f.Off != "" {
 		t.Errorf("got %+v", f)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
