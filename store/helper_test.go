@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -276,10 +275,4 @@ func fillUp(tb testing.TB, s *store.Store) {
 	for n := 2; s.Stats().WindowsEvicted < before.WindowsEvicted+int64(before.Windows); n++ {
 		export(tb, s, inWindow(n, exporter.KindCPU, g.profile(2000)))
 	}
-}
-
-// quietErrors leaves reports out of the log of a test.
-func quietErrors(t *testing.T) {
-	t.Helper()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 }
