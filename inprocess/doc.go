@@ -24,16 +24,8 @@
 // A job ends before anybody opens a page. With SPANPROF_REPORT=report.html in the environment,
 // Shutdown writes the page to that file; see [Profiling.WriteReport].
 //
-// The same profiles can go to a profile database, and scrapers can fetch them:
+// The same profiles can go to a profile database by [WithExporter], and scrapers can fetch them:
 //
-//	push, err := pyroscope.New("http://pyroscope:4040")
-//	if err != nil {
-//		return err
-//	}
-//	p, err := inprocess.Start(tp, inprocess.WithExporter(push))
-//	if err != nil {
-//		return err
-//	}
 //	mux.Handle("/debug/pprof/", profhttp.Handler(p.Profiler()))
 //
 // # Self-check
@@ -41,14 +33,8 @@
 // Most mistakes show only as missing samples. So the provider, the labels, the profiler and
 // the store are checked together. The page has the section Self-check, its JSON the field
 // selfCheck of status. A certain mistake goes to otel.Handle once, which logs it unless the
-// program sets a handler:
-//
-//	self-check spans-without-labels: 214 of 214 local root spans have no labels, all of 1
-//	tracer "shop". Package spanprof does not wrap the provider of their tracers. Wrap the
-//	SDK's provider by spanprof.NewTracerProvider. ...
-//
-// Nothing about labels is logged until 100 spans have ended and 5 s of CPU time are
-// sampled. The page shows it from the first span on.
+// program sets a handler. Nothing about labels is logged until 100 spans have ended and 5 s of
+// CPU time are sampled. The page shows it from the first span on.
 //
 // # A new provider
 //
@@ -59,15 +45,4 @@
 //	next := spanprof.NewTracerProvider(sdk)
 //	next.RegisterSpanProcessor(p.Store().SpanProcessor())
 //	otel.SetTracerProvider(next)
-//
-// # Opt-in
-//
-// A service that must not profile by default uses the option WithOptIn in both places. Then
-// nothing starts and no span is labelled unless the environment has SPANPROF_ENABLED=true:
-//
-//	tp := spanprof.NewTracerProvider(sdk, spanprof.WithOptIn())
-//	p, err := inprocess.Start(tp, inprocess.WithOptIn())
-//
-// A program with needs of its own puts packages profiler, store and viewer
-// together itself; this package does nothing that it could not do.
 package inprocess

@@ -37,9 +37,9 @@ type TracerProvider interface {
 	UnregisterSpanProcessor(sdktrace.SpanProcessor)
 }
 
-// Profiling is a running profiler with its store and its viewer. It is safe
-// for concurrent use. Handler, Flush, WriteReport and Shutdown of a nil Profiling do nothing: a
-// program may go on after an error of Start.
+// Profiling is a running profiler with its store and its viewer. It is safe for concurrent use.
+// Handler, Flush, WriteReport and Shutdown of a nil Profiling do nothing: a program may go on
+// after an error of Start.
 type Profiling struct {
 	tp         TracerProvider // nil without one
 	store      *store.Store

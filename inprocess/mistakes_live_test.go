@@ -7,9 +7,6 @@ package inprocess_test
 
 import (
 	"context"
-	"errors"
-	"net/http"
-	"os"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -19,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -38,18 +34,14 @@ type mistake struct {
 // program is what a mistake is made with.
 type program struct {
 	context.Context
-	// page is asked for the self-check.
-	page http.Handler
-	// flush and end are the ForceFlush and Shutdown of the program.
-	flush, end func(context.Context) error
+	*inprocess.Profiling
 }
 
 // start starts to profile, and must not fail.
-func (p *program) start(tp inprocess.TracerProvider, opts ...inprocess.Option) *inprocess.Profiling {
-	profiling, err := inprocess.Start(tp, append([]inprocess.Option{inprocess.WithProfilerOptions(profiler.WithWindow(time.Hour))}, opts...)...)
+func (p *program) start(tp inprocess.TracerProvider, opts ...profiler.Option) {
+	var err error
+	p.Profiling, err = inprocess.Start(tp, inprocess.WithProfilerOptions(append(opts, profiler.WithWindow(time.Hour))...))
 	must(err)
-	p.page, p.flush, p.end = profiling.Handler(), profiling.Flush, profiling.Shutdown
-	return profiling
 }
 
 func must(err error) {
@@ -129,47 +121,13 @@ var mistakes = []mistake{
 		},
 	},
 	{
-		what: "a second Start", id: "second-profiler", wrong: true,
-		logged: "2 profilers of this process measure the CPU",
-		run: func(p *program) {
-			tp := wrapped()
-			first := p.start(tp)
-			p.start(tp)
-			end := p.end
-			p.end = func(ctx context.Context) error { return errors.Join(end(ctx), first.Shutdown(ctx)) }
-		},
-	},
-	{
-		what: "the kind mutex without a fraction", id: "mutex-without-fraction", wrong: true,
-		logged: "the runtime's mutex profile fraction is 0",
-		run: func(p *program) {
-			p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindMutex)))
-		},
-	},
-	{
-		what: "the kind block without a rate", id: "block-without-rate", wrong: true,
-		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithKinds(exporter.KindCPU, exporter.KindBlock)))
-			for range 3 {
-				must(profiling.Flush(p))
-			}
-		},
-	},
-	{
-		what: "SPANPROF_DISABLED is set", id: "disabled-by-environment",
-		run: func(p *program) {
-			must(os.Setenv("SPANPROF_DISABLED", "true"))
-			p.start(wrapped())
-		},
-	},
-	{
 		what: "the resource given is not the provider's", id: "service-names-differ", wrong: true,
 		logged: `Spans have service.name "shop", CPU profiles "cart"`,
 		run: func(p *program) {
-			profiling := p.start(wrapped(), inprocess.WithProfilerOptions(profiler.WithResource(resource.NewSchemaless(attribute.String("service.name", "cart")))))
+			p.start(wrapped(), profiler.WithResource(resource.NewSchemaless(attribute.String("service.name", "cart"))))
 			p.serve(otel.Tracer("shop"), 10)
 			for range 2 {
-				must(profiling.Flush(p))
+				must(p.Flush(p))
 			}
 		},
 	},
@@ -183,10 +141,10 @@ var healthy = map[string]func(*program){
 	},
 	"a reload with the store's processor on the new provider": func(p *program) {
 		old := wrapped()
-		profiling := p.start(old)
+		p.start(old)
 		p.serve(otel.Tracer("shop"), 200)
 		must(old.Shutdown(p))
-		wrapped().RegisterSpanProcessor(profiling.Store().SpanProcessor())
+		wrapped().RegisterSpanProcessor(p.Store().SpanProcessor())
 		p.serve(otel.Tracer("shop"), 200)
 	},
 }

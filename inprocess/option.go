@@ -54,10 +54,8 @@ func newConfig(opts []Option) config {
 // until the program calls runtime.SetMutexProfileFraction and runtime.SetBlockProfileRate.
 // Where two options set the same, the later one counts.
 //
-// With profiler.WithResource profiles have that resource: give it the resource of the tracer
-// provider. Without it profiles have the resource of the spans of Start's provider, once the
-// first span has started. A window that ends before has resource.Default(). Without a
-// provider all windows have it.
+// Without profiler.WithResource profiles have the resource of the spans of Start's provider, once
+// the first span has ended. Windows before have resource.Default().
 func WithProfilerOptions(opts ...profiler.Option) Option {
 	opts = slices.Clone(opts)
 	return optionFunc(func(c *config) { c.profiler = append(c.profiler, opts...) })

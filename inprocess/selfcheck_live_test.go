@@ -41,11 +41,11 @@ func makeMistake(name string) {
 		run = mistakes[i].run
 	}
 	run(p)
-	must(p.flush(p))
+	must(p.Flush(p))
 	w := httptest.NewRecorder()
-	p.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=json", http.NoBody))
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/log?format=json", http.NoBody))
 	fmt.Println(w.Body)
-	_ = p.end(p)
+	_ = p.Shutdown(p)
 }
 
 // result is a part of the log's JSON, and the output of otel.Handle.

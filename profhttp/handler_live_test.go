@@ -21,7 +21,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
-	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profhttp"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -96,41 +95,34 @@ func TestWriteTimeout(t *testing.T) {
 	p := newProfiler(t)
 	h := profhttp.Handler(p)
 	for _, test := range []struct {
-		name    string
 		hidden  bool
 		path    string
 		seconds time.Duration
 		status  int
 	}{
-		{"extended", false, "/profile?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
-		{"extended", false, "/trace?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
-		{"not possible", true, "/profile?seconds=60.1", 0, http.StatusBadRequest},
-		{"not possible", true, "/trace?seconds=60.1", 0, http.StatusBadRequest},
-		{"not needed", true, "/heap", 0, http.StatusOK},
+		{false, "/profile?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
+		{false, "/trace?seconds=0.1", 100 * time.Millisecond, http.StatusOK},
+		{true, "/profile?seconds=60.1", 0, http.StatusBadRequest},
+		{true, "/trace?seconds=60.1", 0, http.StatusBadRequest},
+		{true, "/heap", 0, http.StatusOK},
 	} {
-		t.Run(test.name+test.path, func(t *testing.T) {
-			var least, set time.Time
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if test.hidden {
-					h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
-					return
-				}
-				least = time.Now().Add(timeout + test.seconds)
-				d := &deadline{ResponseWriter: w}
-				h.ServeHTTP(d, r)
-				set = d.set
-			}))
-			server.Config.WriteTimeout = timeout
-			server.Start()
-			response, body := ask(t, http.MethodGet, server.URL+test.path, "")
-			server.Close() // returns after the handler
-			if response.StatusCode != test.status {
-				t.Errorf("%s %s, want %d", response.Status, body, test.status)
+		d := new(deadline)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if test.hidden {
+				h.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+				return
 			}
-			if set.Before(least) {
-				t.Errorf("the answer has time until %v, want %v at least", set, least)
-			}
-		})
+			d.ResponseWriter = w
+			h.ServeHTTP(d, r)
+		}))
+		server.Config.WriteTimeout = timeout
+		server.Start()
+		least := time.Now().Add(timeout + test.seconds)
+		response, body := ask(t, http.MethodGet, server.URL+test.path, "")
+		server.Close() // returns after the handler
+		if response.StatusCode != test.status || !test.hidden && d.set.Before(least) {
+			t.Errorf("%+v: %s %s, time until %v, want %v at least", test, response.Status, body, d.set, least)
+		}
 	}
 }
 
@@ -145,50 +137,19 @@ func (d *deadline) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(d.ResponseWriter).SetWriteDeadline(t)
 }
 
+// A delta has the events since the last request of a handler.
 func TestDeltaSinceTheLastRequest(t *testing.T) {
 	base := serve(t, nil)
-	before := runtime.SetMutexProfileFraction(1)
-	defer runtime.SetMutexProfileFraction(before)
-	get(t, base+"delta_mutex")
-	livetest.Doubling(t, 50*time.Millisecond, func(d time.Duration) string {
-		contend(d)
-		return livetest.Few(contended(get(t, base+"delta_mutex")), 1, "contentions since the first request")
-	})
-	if got := contended(get(t, base+"delta_mutex")); got != 0 {
-		t.Errorf("%d contentions since the second request, want none", got)
-	}
-	if got := contended(get(t, serve(t, nil)+"delta_mutex")); got == 0 {
-		t.Error("another handler does not count from the beginning")
-	}
-}
-
-// contend holds a mutex for d while another goroutine wants it. On a slow machine the other one
-// may come too late.
-func contend(d time.Duration) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	held := make(chan struct{})
-	wg.Go(func() {
-		mu.Lock()
-		close(held)
-		<-time.After(d)
-		mu.Unlock()
-	})
-	<-held
-	mu.Lock()
-	mu.Unlock() //nolint:staticcheck // waiting is all
-	wg.Wait()
-}
-
-func contended(p *profile.Profile) (n int64) {
-	for _, s := range p.Sample {
-		for _, l := range s.Location {
-			for _, line := range l.Line {
-				if strings.HasSuffix(line.Function.Name, ".contend.func1") {
-					n += s.Value[0]
-				}
-			}
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	get(t, base+"delta_block")
+	block()
+	for i, url := range []string{base, base, serve(t, nil)} {
+		has := strings.Contains(get(t, url+"delta_block").String(), "profhttp_test.block")
+		if want := i != 1; has != want {
+			t.Errorf("request %d has the event: %t, want %t", i, has, want)
 		}
 	}
-	return n
 }
+
+func block() { <-time.After(time.Millisecond) }

@@ -8,14 +8,7 @@
 //
 // A [Store] has two inputs that are independent. As an [exporter.Exporter] it receives
 // profiles from the profiler. As a span processor, which [Store.SpanProcessor] returns, it
-// receives spans from a tracer provider:
-//
-//	s, err := store.New(store.WithMaxBytes(32 << 20))
-//	if err != nil {
-//		return err
-//	}
-//	tp.RegisterSpanProcessor(s.SpanProcessor())
-//	err = s.Export(ctx, profile) // The profiler does this.
+// receives spans from a tracer provider.
 //
 // Local roots, which are spans without a parent in this process, are recorded. So are spans
 // with a profile of their own: see [Store.SpanProcessor]. Other spans, at most 64 of a trace,
@@ -57,8 +50,8 @@
 // # The join
 //
 // Samples have the pprof labels profile_id and span_id, each with a span's id in 16 hex
-// digits. The label trace_id has 32, and span_name the name. A sample belongs to the spans that its profile_id
-// and its span_id name. It counts once for a span that both name.
+// digits. The label trace_id has 32, and span_name the name. A sample belongs to the spans that
+// its profile_id and its span_id name. It counts once for a span that both name.
 //
 // A profile_id may be any text. If it is not the id of a span, Spans lists it as a manual
 // exemplar: work that a program labelled with runtime/pprof.Do, without a tracer. Span finds
@@ -74,22 +67,7 @@
 //
 // [Store.View] opens a [View]. All answers of a view are about one moment, and so they
 // agree with each other. A span without samples used little CPU only if its [Coverage] is
-// CoverageWhole. All samples of one span are
-//
-//	view, err := s.View(ctx, time.Time{}, time.Time{})
-//	if err != nil {
-//		return err
-//	}
-//	defer view.Close()
-//	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
-//	if err != nil {
-//		return err
-//	}
-//	samples, err := view.Samples(store.Query{
-//		Kind:     exporter.KindCPU,
-//		Matchers: []store.Matcher{m},
-//		Stacks:   true,
-//	})
+// CoverageWhole. The example shows spans and the samples of one.
 //
 // [Source] and [View] are interfaces, so that profile files or a profile server can be shown
 // too. Few queries run at a time, the others wait; a query for one span does not.

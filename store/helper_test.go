@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -198,10 +197,4 @@ func fillUp(tb testing.TB, s *store.Store) {
 	for n := 2; s.Stats().WindowsEvicted < before.WindowsEvicted+int64(before.Windows); n++ {
 		export(tb, s, r.replay(n))
 	}
-}
-
-// quietErrors leaves reports out of the log of a test.
-func quietErrors(t *testing.T) {
-	t.Helper()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 }

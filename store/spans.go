@@ -306,10 +306,7 @@ func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := make(map[string]bool)
-	for _, r := range v.store.running.list() {
-		runs[r.ID] = true
-	}
+	runs := v.store.running.ids()
 	var spans []Span
 	for i := range slices.Backward(list) {
 		if x := &list[i]; (x.Manual || q.Sampled) && !runs[x.ID] && q.selects(x.Service, x.Label, x.Trace, x.First, x.Last) {

@@ -62,9 +62,6 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("cpu-profile-waits", waitSeverity, never, waits,
 		fmt.Sprintf("0 CPU windows are open: %s. Other CPU profiles were in the way %s.", p.CPU, count(p.CPUForeign, "time")),
 		"Look for pprof.StartCPUProfile and pprof.StopCPUProfile in the program and its libraries. Share the samples: serve /debug/pprof/ by profhttp.Handler, and take profiles by Profile of the profiler.")
-	check("cpu-profile-stopped-by-others", Note, never, !waits && p.Profilers < 2 && p.CPUForeign > 0,
-		fmt.Sprintf("Something else in this process had the CPU profiler or stopped the profile, %s so far.", count(p.CPUForeign, "time")),
-		"Look for pprof.StopCPUProfile in the program and its libraries: it stops the profile of any owner.")
 	check("exporter-failing", Wrong, never, lane != "",
 		fmt.Sprintf("Profiles do not reach %s", lane),
 		"The page log lists lost and waiting profiles.")
