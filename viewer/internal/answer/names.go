@@ -5,6 +5,7 @@ package answer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,33 +122,28 @@ func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 
 // labelled fills in what needs labels of samples: waits, heap, and CPU time without span_name.
 func (t *NameTable) labelled(r *Reader, service string) {
-	asked := func(typ flameql.Type) (Query, store.Query) {
+	totals := func(kind exporter.Kind, typ flameql.Type) map[sums.Name]time.Duration {
+		if !r.has(kind) || r.err != nil {
+			return nil
+		}
 		q := Query{Query: flameql.Query{Type: typ}, service: service}
 		asked := q.store()
 		asked.Labels = sums.Labels
-		return q, asked
+		a, err := r.view.Samples(asked)
+		if err != nil {
+			if !errors.Is(err, store.ErrUnknownSampleType) { // a heap profile of another tool
+				r.err = queryError("sums by label", q, err)
+			}
+			return nil
+		}
+		return sums.LabelTotals(a)
 	}
-	totals := func(typ flameql.Type) map[sums.Name]time.Duration {
-		q, asked := asked(typ)
-		return sums.LabelTotals(r.sumsOf("sums by label", q, asked))
-	}
-	ran := totals(r.cpuType())
+	ran, waited := totals(r.cpuType().Kind, r.cpuType()), totals(exporter.KindWall, flameql.Wall)
+	allocated := totals(exporter.KindHeap, flameql.Allocated) // in bytes
 	for key, cpu := range ran {
 		if key.Name == "" {
 			t.UnlabelledCPU += cpu
 		}
-	}
-	var allocated map[sums.Name]time.Duration // bytes
-	if r.has(exporter.KindHeap) && r.err == nil {
-		_, asked := asked(flameql.Allocated)
-		// The heap profile of another tool may have no allocations: then there is an error.
-		if a, err := r.view.Samples(asked); err == nil {
-			allocated = sums.LabelTotals(a)
-		}
-	}
-	var waited map[sums.Name]time.Duration
-	if r.has(exporter.KindWall) {
-		waited = totals(flameql.Wall)
 	}
 	for i := range t.Names {
 		row := &t.Names[i]

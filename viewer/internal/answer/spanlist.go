@@ -46,8 +46,6 @@ type SpanList struct {
 	Empty string `json:"empty,omitempty"`
 	// Note is a remark about the list.
 	Note string `json:"note,omitempty"`
-
-	limit int
 }
 
 // Unchanged is the answer to a client that has the list of spans.
@@ -70,7 +68,6 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	held := r.services()
 	list := &SpanList{
-		limit:      q.Limit,
 		Generation: r.generation(),
 		Status:     r.status,
 		Stats:      r.stats,
@@ -169,13 +166,7 @@ func (l *SpanList) Text() string {
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
 	b.WriteString("a span's profile: ?format=text&query=.cpu%7Bprofile_id=%22ID%22%7D\n")
-	if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Below > 0 }) {
-		b.WriteString("cpu includes the spans below each, samples are the span's own\n")
-	}
 	l.writeSpans(&b)
-	if len(l.Spans) == l.limit {
-		fmt.Fprintf(&b, "limit=%d lists more\n", 10*l.limit)
-	}
 	return b.String()
 }
 
@@ -186,11 +177,8 @@ const textNames = 4
 // list, and the queries of the whole process.
 func (l *SpanList) writeHead(b *strings.Builder) {
 	service := "service " + cmp.Or(termtext.OneLine(l.Service), "(none yet)")
-	switch {
-	case len(l.Services) > 1:
+	if len(l.Services) > 1 {
 		service = fmt.Sprintf("%d services", len(l.Services))
-	case l.Service == "" && l.Fixed:
-		service = "service unknown"
 	}
 	fmt.Fprintf(b, "%s: %d listed", termtext.Clip(service, 40), len(l.Spans))
 	if !l.Fixed {
@@ -224,11 +212,7 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 		if l.Ranged {
 			samples = "-"
 		}
-		cpu := s.CPU
-		if s.Below > 0 {
-			cpu = s.CPUInclusive
-		}
-		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), duration(cpu), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), duration(s.CPUInclusive), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
 		if more := s.telling(); more != "" {
 			fmt.Fprintf(b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
 		}
