@@ -161,9 +161,8 @@ func TestPGOUsage(t *testing.T) {
 	}{
 		{"name a SOURCE", nil},
 		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
-		{`"" is no file`, []string{"-o", "", "x"}},
-		{"/absent: no such file", []string{"-o", "/absent/default.pgo", "x"}},
-		{`"." is no file`, []string{"-o", ".", "x"}},
+		{"write /absent/default.pgo: ", []string{"-o", "/absent/default.pgo", profilesDir + "cpu0.pprof.gz"}},
+		{"it is not a regular file", []string{"-o", ".", profilesDir + "cpu0.pprof.gz"}},
 		{"main.go exists and is no profile", []string{"-o", "main.go", "x"}},
 		{"-check writes no file", []string{"-check", "-o", "y", "x"}},
 		{"-check PACKAGE", []string{"-check"}},

@@ -92,7 +92,7 @@ func TestLabelName(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	const a, b, trace = "00000000000000aa", "00000000000000bb", "000000000000000000000000000000cc"
+	const a, b = "00000000000000aa", "00000000000000bb"
 	for _, test := range []struct {
 		matchers []string // label, operator, value
 		want     conditions
@@ -108,8 +108,6 @@ func TestConditions(t *testing.T) {
 		{[]string{"span_id", "=~", a + "|" + b, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{b}, ids: true}, 0},
 		{[]string{"span_id", "=", a, "profile_id", "=", b}, conditions{labels: "{}", ids: true, none: true}, 0},
 		{[]string{"profile_id", "=", "any"}, conditions{labels: "{}", ids: true, none: true}, 1},
-		{[]string{"trace_id", "=", trace}, conditions{labels: "{}", traces: []string{trace}, ids: true}, 0},
-		{[]string{"trace_id", "=", trace, "span_id", "=", a}, conditions{labels: "{}", spans: []string{a}, ids: true}, 1},
 	} {
 		v := &view{}
 		c, err := v.conditionsOf(matchers(t, test.matchers))
@@ -117,7 +115,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%q: got %+v, %v, notes %q, want %+v", test.matchers, c, err, v.notes, test.want)
 		}
 	}
-	for _, bad := range [][]string{{"span.http.route", "=", "/"}, {"span_id", "!=", a}, {"span_id", "=~", "a.*"}, {"span_id", "=", ""}} {
+	for _, bad := range [][]string{{"span.http.route", "=", "/"}, {"span_id", "!=", a}, {"span_id", "=~", "a.*"}, {"span_id", "=", ""}, {"trace_id", "=", a + b}} {
 		if c, err := (&view{}).conditionsOf(matchers(t, bad)); !errors.Is(err, store.ErrUnsupported) {
 			t.Errorf("%q: got %+v, %v", bad, c, err)
 		}

@@ -43,7 +43,7 @@ func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) q
 	if c.ids {
 		from, until = around(from, until)
 	}
-	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}
+	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, From: from, Until: until}
 }
 
 func key(s querier.Selector) string { return fmt.Sprint(s) }
@@ -75,7 +75,7 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 	}
 	switch {
 	case q.Kind == "":
-		return v.kinds(q, c)
+		return v.kinds(c)
 	case !q.Stacks && !q.Pprof:
 		return nil, fmt.Errorf("%w: a Pyroscope server sums by stack alone", store.ErrUnsupported)
 	}
@@ -186,39 +186,21 @@ func (v *view) pprof(q store.Query, t querier.Type, parts []*profile.Profile) (*
 	return p, nil
 }
 
-// labelled are the kinds with ids of spans.
-var labelled = []exporter.Kind{exporter.KindCPU, exporter.KindGoroutine, exporter.KindWall}
-
-// kinds answers a query without a kind: by the series of the service or, with ids, by the
-// samples. The number of samples is unknown: it is 1 if there are any.
-func (v *view) kinds(q store.Query, c conditions) (*store.Samples, error) {
-	answer := &store.Samples{}
+// kinds answers a query without a kind by the series of the service, with ids by those with
+// ids. The number of samples is unknown: it is 1.
+func (v *view) kinds(c conditions) (*store.Samples, error) {
 	all, err := v.series()
-	if err != nil || c.none {
-		return answer, err
-	}
-	var kinds []exporter.Kind
+	answer := &store.Samples{}
 	for _, s := range all {
-		if c.service == "" || s.service == c.service {
-			kinds = append(kinds, s.Kind)
-		}
-	}
-	slices.Sort(kinds)
-	for _, kind := range slices.Compact(kinds) {
+		selected := c.service == "" || s.service == c.service
 		if c.ids {
-			q.Kind = kind
-			n, err := int64(0), error(nil)
-			if slices.Contains(labelled, kind) {
-				n, err = v.total(q, c, standard(kind))
-			}
-			if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
-				return nil, err
-			}
-			if n == 0 {
-				continue
-			}
+			selected = selected && !c.none && (s.Kind == exporter.KindCPU || s.Kind == exporter.KindWall)
 		}
-		answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Samples: 1})
+		known := slices.ContainsFunc(answer.Sums, func(other store.Sum) bool { return other.Kind == s.Kind })
+		if selected && !known {
+			answer.Sums = append(answer.Sums, store.Sum{Kind: s.Kind, Samples: 1})
+		}
 	}
-	return answer, nil
+	slices.SortFunc(answer.Sums, func(a, b store.Sum) int { return cmp.Compare(a.Kind, b.Kind) })
+	return answer, err
 }

@@ -15,9 +15,8 @@ type Selector struct {
 	Type string
 	// Labels is a label selector, {service_name="shop"}.
 	Labels string
-	// Spans and Traces, if not empty, restrict the samples to these ids, in 16 and 32 hex
-	// digits. There must not be both.
-	Spans, Traces []string
+	// Spans, if not empty, restricts the samples to these ids, in 16 hex digits.
+	Spans []string
 	// From and Until bound the time, in milliseconds.
 	From, Until time.Time
 }
@@ -45,11 +44,10 @@ type selection struct {
 	ProfileTypeID string   `json:"profileTypeID"`
 	LabelSelector string   `json:"labelSelector"`
 	SpanSelector  []string `json:"spanSelector,omitempty"`
-	TraceSelector []string `json:"traceIdSelector,omitempty"`
 }
 
 func selectionOf(s Selector) selection {
-	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
+	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans}
 }
 
 // stepOf returns a step in seconds. The server truncates it to milliseconds: half of one
@@ -117,7 +115,7 @@ type Point struct {
 	Value float64
 }
 
-// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans and Traces of s are ignored.
+// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans of s are ignored.
 func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
 	request := struct {
 		selection
@@ -125,7 +123,7 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 		Step    float64  `json:"step"`
 		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
-	request.SpanSelector, request.TraceSelector = nil, nil
+	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
@@ -169,7 +167,7 @@ type Spans struct {
 }
 
 // Spans returns the spans with the greatest values among the samples that s selects: of
-// each step, of each name and of each twentieth of the values. Spans and Traces of s are
+// each step, of each name and of each twentieth of the values. Spans of s are
 // ignored. limit bounds the names.
 func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list Spans, err error) {
 	request := struct {
@@ -180,7 +178,7 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		ExemplarType string   `json:"exemplarType"`
 		Limit        int64    `json:"limit,string"`
 	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
-	request.SpanSelector, request.TraceSelector = nil, nil
+	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
