@@ -139,17 +139,18 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 	return list
 }
 
-// Types of a kind and sample type are listed once.
-func TestTypesOf(t *testing.T) {
+// The first type of a kind and sample type is shown.
+func TestTypeOf(t *testing.T) {
 	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
-	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}}}
-	if got, err := v.typesOf(exporter.KindCPU, "cpu"); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
-		t.Errorf("got %v, %v", got, err)
+	otlp := querier.Type{ID: "c", Sample: "cpu", Kind: exporter.KindCPU}
+	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", otlp}}}
+	if got, err := v.typeOf(exporter.KindCPU, "cpu"); err != nil || got != cpu || len(v.notes) != 1 || v.notes[0] != "only a is shown, and the server has c too" {
+		t.Errorf("got %v, %v, notes %q", got, err, v.notes)
 	}
-	if _, err := v.typesOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
+	if _, err := v.typeOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := v.typesOf(exporter.KindMutex, "delay"); err != nil || got != nil {
+	if got, err := v.typeOf(exporter.KindMutex, "delay"); err != nil || got.ID != "" {
 		t.Errorf("no such kind: got %v, %v", got, err)
 	}
 }

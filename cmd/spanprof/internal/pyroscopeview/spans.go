@@ -45,14 +45,11 @@ func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 
 // cpuType returns the id of the type of CPU time, "" if there is none.
 func (v *view) cpuType() (string, error) {
-	types, err := v.typesOf(exporter.KindCPU, "cpu")
-	switch {
-	case errors.Is(err, store.ErrUnknownSampleType) || err == nil && len(types) == 0:
+	t, err := v.typeOf(exporter.KindCPU, "cpu")
+	if errors.Is(err, store.ErrUnknownSampleType) {
 		return "", nil
-	case err != nil:
-		return "", err
 	}
-	return types[0].ID, nil
+	return t.ID, err
 }
 
 // names returns the CPU time by name. The number of spans is unknown.
