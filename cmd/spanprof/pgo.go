@@ -82,7 +82,7 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = source.ReadAll(ctx, c.Args(), []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
 			parsed, err := p.Parsed()
 			if err == nil {
 				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})

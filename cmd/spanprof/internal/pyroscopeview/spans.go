@@ -58,10 +58,8 @@ func (v *view) names() ([]store.NameTotal, error) {
 	if cpu == "" {
 		return nil, err
 	}
-	from := v.from.Truncate(time.Millisecond)
-	step := (v.until.Sub(from) + time.Millisecond).Truncate(time.Millisecond) // One step has all of it.
-	s := querier.Selector{Type: cpu, Labels: "{}", From: from, Until: from.Add(step)}
-	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames)
+	s := querier.Selector{Type: cpu, Labels: "{}", From: v.from, Until: v.until}
+	all, err := v.client.Sums(v.ctx, s, []string{serviceName, labelkey.SpanName}, maxNames)
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +67,9 @@ func (v *view) names() ([]store.NameTotal, error) {
 		v.note(fmt.Sprintf("the list of names has the %d with most CPU time", maxNames))
 	}
 	var names []store.NameTotal
-	for _, p := range all {
-		sum := 0.0
-		for _, point := range p.Points {
-			if point.Time.After(from) {
-				sum += point.Value
-			}
-		}
-		if name := p.Labels[labelkey.SpanName]; name != "" {
-			names = append(names, store.NameTotal{Service: p.Labels[serviceName], Name: name, Label: name, CPU: time.Duration(sum), CPUSamples: 1})
+	for _, sum := range all {
+		if name := sum.Labels[labelkey.SpanName]; name != "" {
+			names = append(names, store.NameTotal{Service: sum.Labels[serviceName], Name: name, Label: name, CPU: time.Duration(sum.Value), CPUSamples: 1})
 		}
 	}
 	slices.SortFunc(names, func(a, b store.NameTotal) int {

@@ -103,20 +103,19 @@ func (c *Client) Total(ctx context.Context, s Selector) (int64, error) {
 	return answer.Flamegraph.Total, err
 }
 
-// Points is a value over time of the series with the same values of some labels.
-type Points struct {
+// Sum is the sum of the samples with some values of labels.
+type Sum struct {
 	Labels map[string]string
-	Points []Point
+	Value  float64
 }
 
-// Point is a value of the step that ends at a time.
-type Point struct {
-	Time  time.Time
-	Value float64
-}
-
-// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans of s are ignored.
-func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
+// Sums returns the sums of what s selects by labels: the limit greatest. Spans of s are
+// ignored.
+func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) ([]Sum, error) {
+	// One step has all of it. A point is at the end of its step.
+	s.From = s.From.Truncate(time.Millisecond)
+	step := (s.Until.Sub(s.From) + time.Millisecond).Truncate(time.Millisecond)
+	s.Until = s.From.Add(step)
 	request := struct {
 		selection
 		GroupBy []string `json:"groupBy"`
@@ -136,13 +135,15 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 	if err := c.callJSON(ctx, "SelectSeries", request, &answer); err != nil {
 		return nil, err
 	}
-	all := make([]Points, 0, len(answer.Series))
+	all := make([]Sum, 0, len(answer.Series))
 	for _, series := range answer.Series {
-		p := Points{Labels: labelsOf(series.Labels)}
+		sum := Sum{Labels: labelsOf(series.Labels)}
 		for _, point := range series.Points {
-			p.Points = append(p.Points, Point{time.UnixMilli(point.Timestamp), point.Value})
+			if point.Timestamp > s.From.UnixMilli() {
+				sum.Value += point.Value
+			}
 		}
-		all = append(all, p)
+		all = append(all, sum)
 	}
 	return all, nil
 }
