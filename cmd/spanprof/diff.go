@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,8 +167,7 @@ func (d *diff) verdict(r *compare.Result) error {
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
 	n := 0
-	kinds := []exporter.Kind{exporter.KindCPU}
-	err := source.ReadAll(ctx, list(arg), kinds, c.leftOut, func(src source.Source, p *source.Profile) error {
+	err := source.ReadAll(ctx, list(arg), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
 		err := side.Add(runOf(src, p), p.Profile)
 		if err == nil {
 			n++
@@ -180,16 +180,9 @@ func readSide(ctx context.Context, c *call, arg string, side *compare.Side) erro
 	return err
 }
 
-// runOf names the run that a profile is of. If the profile has none, it is the directory
-// or the address.
+// runOf names the run that a profile is of. If the profile has none, it is the directory.
 func runOf(src source.Source, p *source.Profile) string {
-	switch {
-	case p.Replica != "":
-		return p.Replica
-	case strings.Contains(src.String(), "://"):
-		return src.String()
-	}
-	return src.String() + " " + filepath.Dir(p.Name)
+	return cmp.Or(p.Replica, src.String()+" "+filepath.Dir(p.Name))
 }
 
 // list splits a list of SOURCEs at spaces. An existing path is one SOURCE.

@@ -10,8 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
@@ -61,7 +59,7 @@ func runPGO(ctx context.Context, c *call) error {
 	case c.NArg() == 0:
 		return errors.New("pgo: name a SOURCE: a directory of profiles")
 	}
-	if err := canWrite(*out); err != nil { // before anything is measured
+	if err := canWrite(*out); err != nil {
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
 	result, err := mergePGO(ctx, c, options)
@@ -84,7 +82,7 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = source.ReadAll(ctx, c.Args(), []exporter.Kind{exporter.KindCPU}, c.leftOut, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
 			parsed, err := p.Parsed()
 			if err == nil {
 				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
@@ -107,25 +105,15 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 	return result, nil
 }
 
-// canWrite returns an error if a path cannot be a file, or is one that is not a profile.
+// canWrite returns an error if a path is a file that is not a profile. WriteFile returns others.
 func canWrite(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case path == "" || err == nil && info.IsDir():
-		return fmt.Errorf("%q is no file: name one, such as %s", path, filepath.Join(path, "default.pgo"))
-	case err != nil:
-		_, err = os.Stat(filepath.Dir(path))
-		return err
-	case info.Size() == 0:
-		return nil
-	}
 	f, err := files.Open(path, files.Follow)
 	if err != nil {
-		return err
+		return nil
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	magic := make([]byte, 2)
-	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != "\x1f\x8b" {
+	if n, _ := io.ReadFull(f, magic); n > 0 && string(magic) != "\x1f\x8b" {
 		return fmt.Errorf("%s exists and is no profile in gzip: name another file, or remove it", path)
 	}
 	return nil

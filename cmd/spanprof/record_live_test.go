@@ -78,7 +78,7 @@ func recorded(t *testing.T, dir string) []*source.Profile {
 		t.Fatal(err)
 	}
 	var all []*source.Profile
-	if err := s.Read(t.Context(), nil, func(err error) { t.Error(err) }, func(p *source.Profile) error {
+	if err := s.Read(t.Context(), "", func(err error) { t.Error(err) }, func(p *source.Profile) error {
 		all = append(all, p)
 		return nil
 	}); err != nil {

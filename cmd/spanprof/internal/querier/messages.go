@@ -15,9 +15,8 @@ type Selector struct {
 	Type string
 	// Labels is a label selector, {service_name="shop"}.
 	Labels string
-	// Spans and Traces, if not empty, restrict the samples to these ids, in 16 and 32 hex
-	// digits. There must not be both.
-	Spans, Traces []string
+	// Spans, if not empty, restricts the samples to these ids, in 16 hex digits.
+	Spans []string
 	// From and Until bound the time, in milliseconds.
 	From, Until time.Time
 }
@@ -45,11 +44,10 @@ type selection struct {
 	ProfileTypeID string   `json:"profileTypeID"`
 	LabelSelector string   `json:"labelSelector"`
 	SpanSelector  []string `json:"spanSelector,omitempty"`
-	TraceSelector []string `json:"traceIdSelector,omitempty"`
 }
 
 func selectionOf(s Selector) selection {
-	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans, s.Traces}
+	return selection{timesOf(s.From, s.Until), s.Type, s.Labels, s.Spans}
 }
 
 // stepOf returns a step in seconds. The server truncates it to milliseconds: half of one
@@ -105,27 +103,26 @@ func (c *Client) Total(ctx context.Context, s Selector) (int64, error) {
 	return answer.Flamegraph.Total, err
 }
 
-// Points is a value over time of the series with the same values of some labels.
-type Points struct {
+// Sum is the sum of the samples with some values of labels.
+type Sum struct {
 	Labels map[string]string
-	Points []Point
+	Value  float64
 }
 
-// Point is a value of the step that ends at a time.
-type Point struct {
-	Time  time.Time
-	Value float64
-}
-
-// SelectSeries returns what s selects over time, by labels: the limit greatest series. Spans and Traces of s are ignored.
-func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step time.Duration, limit int) ([]Points, error) {
+// Sums returns the sums of what s selects by labels: the limit greatest. Spans of s are
+// ignored.
+func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) ([]Sum, error) {
+	// One step has all of it. A point is at the end of its step.
+	s.From = s.From.Truncate(time.Millisecond)
+	step := (s.Until.Sub(s.From) + time.Millisecond).Truncate(time.Millisecond)
+	s.Until = s.From.Add(step)
 	request := struct {
 		selection
 		GroupBy []string `json:"groupBy"`
 		Step    float64  `json:"step"`
 		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
-	request.SpanSelector, request.TraceSelector = nil, nil
+	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
@@ -138,13 +135,15 @@ func (c *Client) SelectSeries(ctx context.Context, s Selector, by []string, step
 	if err := c.callJSON(ctx, "SelectSeries", request, &answer); err != nil {
 		return nil, err
 	}
-	all := make([]Points, 0, len(answer.Series))
+	all := make([]Sum, 0, len(answer.Series))
 	for _, series := range answer.Series {
-		p := Points{Labels: labelsOf(series.Labels)}
+		sum := Sum{Labels: labelsOf(series.Labels)}
 		for _, point := range series.Points {
-			p.Points = append(p.Points, Point{time.UnixMilli(point.Timestamp), point.Value})
+			if point.Timestamp > s.From.UnixMilli() {
+				sum.Value += point.Value
+			}
 		}
-		all = append(all, p)
+		all = append(all, sum)
 	}
 	return all, nil
 }
@@ -169,7 +168,7 @@ type Spans struct {
 }
 
 // Spans returns the spans with the greatest values among the samples that s selects: of
-// each step, of each name and of each twentieth of the values. Spans and Traces of s are
+// each step, of each name and of each twentieth of the values. Spans of s are
 // ignored. limit bounds the names.
 func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list Spans, err error) {
 	request := struct {
@@ -180,7 +179,7 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		ExemplarType string   `json:"exemplarType"`
 		Limit        int64    `json:"limit,string"`
 	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
-	request.SpanSelector, request.TraceSelector = nil, nil
+	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair

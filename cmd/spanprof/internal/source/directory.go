@@ -21,7 +21,7 @@ import (
 
 // directory is one directory while it is read.
 type directory struct {
-	kinds     []exporter.Kind
+	kind      exporter.Kind // the only one that is read, "" for all
 	skip      func(error)
 	each      func(*Profile) error
 	path      string
@@ -65,7 +65,7 @@ func (d *directory) read(path string, only bool) error {
 		}
 	}
 	if only && !found {
-		d.skip(fmt.Errorf("%s: a %s profile, want %v", path, columns.Split(parsed, path)[0].Kind, d.kinds))
+		d.skip(fmt.Errorf("%s: a %s profile, want %s", path, columns.Split(parsed, path)[0].Kind, d.kind))
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (d *directory) take(path string, kind exporter.Kind, parsed *profile.Profil
 	return d.give(path, replica, kind, delta)
 }
 
-func (d *directory) wants(kind exporter.Kind) bool { return wants(d.kinds, kind) }
+func (d *directory) wants(kind exporter.Kind) bool { return d.kind == "" || d.kind == kind }
 
 func (d *directory) give(path, replica string, kind exporter.Kind, parsed *profile.Profile) error {
 	w := windowOf(kind, parsed)

@@ -27,12 +27,12 @@ type local string
 
 func (s local) String() string { return string(s) }
 
-func (s local) Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error {
+func (s local) Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error {
 	paths, err := s.paths(skip)
 	if err != nil {
 		return err
 	}
-	d := directory{kinds: kinds, skip: skip, each: each}
+	d := directory{kind: kind, skip: skip, each: each}
 	for _, path := range paths { // one directory after the other
 		if err := ctx.Err(); err != nil {
 			return err

@@ -41,7 +41,7 @@ func TestOddFilesInADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, skipped := 0, 0
-	err = s.Read(t.Context(), nil, func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
+	err = s.Read(t.Context(), "", func(error) { skipped++ }, func(*source.Profile) error { found++; return nil })
 	if err != nil || found != 2 || skipped != want {
 		t.Errorf("%d profiles, %d skipped, %v, want 2 and %d", found, skipped, err, want)
 	}
@@ -80,7 +80,7 @@ func TestNamedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	if err := s.Read(t.Context(), nil, func(err error) { t.Error(err) }, func(*source.Profile) error { found++; return nil }); err != nil || found != 1 {
+	if err := s.Read(t.Context(), "", func(err error) { t.Error(err) }, func(*source.Profile) error { found++; return nil }); err != nil || found != 1 {
 		t.Errorf("%d profiles, %v", found, err)
 	}
 }

@@ -77,7 +77,7 @@ func newPyroscope(u *url.URL) (Source, error) {
 
 func (s *pyroscope) String() string { return s.address }
 
-func (s *pyroscope) Read(ctx context.Context, _ []exporter.Kind, skip func(error), each func(*Profile) error) error {
+func (s *pyroscope) Read(ctx context.Context, _ exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.client.Close()
 	all, err := s.series(ctx)
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
@@ -60,16 +59,10 @@ type Profile struct {
 type Source interface {
 	// String returns the source as it was written, without credentials.
 	String() string
-	// Read calls each with one profile of the kinds after another, of all kinds without
-	// any. Profiles of a run are in the order of their times, if the source has times. It
+	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles of a run are in the order of their times, if the source has times. It
 	// calls skip for a profile that cannot be read, with an error that names the profile.
 	// An error of each ends it.
-	Read(ctx context.Context, kinds []exporter.Kind, skip func(error), each func(*Profile) error) error
-}
-
-// wants reports whether a kind is one of kinds, or there are none.
-func wants(kinds []exporter.Kind, kind exporter.Kind) bool {
-	return len(kinds) == 0 || slices.Contains(kinds, kind)
+	Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error
 }
 
 // Parse reads a SOURCE of the command line.
@@ -96,7 +89,7 @@ func Parse(arg string) (Source, error) {
 
 // ReadAll calls each with the profiles of SOURCEs, in their order. skip gets the errors of
 // SOURCEs, of profiles and of each. It returns an error of the form of a SOURCE, or of ctx.
-func ReadAll(ctx context.Context, args []string, kinds []exporter.Kind, skip func(error), each func(Source, *Profile) error) error {
+func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(Source, *Profile) error) error {
 	sources := make([]Source, len(args))
 	for i, arg := range args {
 		var err error
@@ -105,7 +98,7 @@ func ReadAll(ctx context.Context, args []string, kinds []exporter.Kind, skip fun
 		}
 	}
 	for _, src := range sources {
-		err := src.Read(ctx, kinds, skip, func(p *Profile) error {
+		err := src.Read(ctx, kind, skip, func(p *Profile) error {
 			if err := each(src, p); err != nil && ctx.Err() == nil {
 				skip(fmt.Errorf("%s: %w", p.Name, err))
 			}
