@@ -5,7 +5,6 @@ package ebpfbridge
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -56,36 +55,18 @@ func keyValue(kv attribute.KeyValue) []byte {
 	return appendBytes(appendText(nil, 1, string(kv.Key)), 2, anyValue(kv.Value))
 }
 
-// The fields of message AnyValue. At most one is set.
-const (
-	stringField = 1
-	boolField   = 2
-	intField    = 3
-	doubleField = 4
-	arrayField  = 5
-)
-
+// anyValue encodes message AnyValue { oneof { string = 1; bool = 2; int64 = 3; } }. Other types are
+// rare in resources: they become text.
 func anyValue(v attribute.Value) []byte {
 	switch v.Type() {
-	case attribute.STRING:
-		return appendText(nil, stringField, v.AsString())
 	case attribute.BOOL:
-		b := protowire.AppendTag(nil, boolField, protowire.VarintType)
+		b := protowire.AppendTag(nil, 2, protowire.VarintType)
 		return protowire.AppendVarint(b, protowire.EncodeBool(v.AsBool()))
 	case attribute.INT64:
-		b := protowire.AppendTag(nil, intField, protowire.VarintType)
+		b := protowire.AppendTag(nil, 3, protowire.VarintType)
 		return protowire.AppendVarint(b, uint64(v.AsInt64()))
-	case attribute.FLOAT64:
-		b := protowire.AppendTag(nil, doubleField, protowire.Fixed64Type)
-		return protowire.AppendFixed64(b, math.Float64bits(v.AsFloat64()))
-	case attribute.STRINGSLICE: // message ArrayValue { repeated AnyValue values = 1; }
-		var values []byte
-		for _, text := range v.AsStringSlice() {
-			values = appendBytes(values, 1, appendText(nil, stringField, text))
-		}
-		return appendBytes(nil, arrayField, values)
 	case attribute.EMPTY:
 		return nil
 	}
-	return appendText(nil, stringField, v.String()) // other lists, bytes and maps are rare in resources
+	return appendText(nil, 1, v.String())
 }

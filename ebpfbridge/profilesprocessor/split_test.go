@@ -6,7 +6,6 @@ package profilesprocessor
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -15,13 +14,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"go.opentelemetry.io/collector/processor"
-	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spanprof/spanprof/internal/attribution"
 )
@@ -133,35 +128,6 @@ func TestSplit(t *testing.T) {
 		if keyed := len(load) > 6; keyed != (counts["labels"] > 0) || keyed == (counts["ambiguous"] > 0) {
 			t.Errorf("%s: %v", load, counts)
 		}
-	}
-}
-
-// TestProcessor runs a recording through a processor of the factory.
-func TestProcessor(t *testing.T) {
-	messages := recorded(t, "json")
-	got := 0
-	next, err := xconsumer.NewProfiles(func(_ context.Context, td pprofile.Profiles) error {
-		got += td.SampleCount()
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := NewFactory()
-	set := processor.Settings{ID: component.NewID(f.Type()), TelemetrySettings: component.TelemetrySettings{MeterProvider: noop.NewMeterProvider()}}
-	p, err := f.CreateProfiles(t.Context(), set, f.CreateDefaultConfig(), next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := 0
-	for _, td := range messages {
-		want += td.SampleCount()
-		if err := p.ConsumeProfiles(t.Context(), td); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !p.Capabilities().MutatesData || got <= want {
-		t.Errorf("%d samples of %d, want more, as some are split", got, want)
 	}
 }
 

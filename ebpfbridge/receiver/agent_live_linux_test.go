@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,4 +101,35 @@ func startAgent(t *testing.T, command ...string) <-chan struct{} {
 		t.Fatalf("the agent has ended: %v", cmd.ProcessState)
 	}
 	return ended
+}
+
+// agentCapabilities returns the agent's capabilities in the files of deploy, which must
+// agree: "bpf", "perfmon" and so on.
+func agentCapabilities(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for name, pattern := range map[string]string{
+		"ebpf-profiler.service": `CapabilityBoundingSet=(.*)`,
+		"compose.yaml":          `cap_add: \[(.*BPF.*)\]`,
+		"daemonset.yaml":        `add: \[(.*BPF.*)\]`,
+	} {
+		text, err := os.ReadFile("../deploy/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(pattern).FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s: no capabilities", name)
+		}
+		words := strings.FieldsFunc(strings.ToLower(string(found[1])), func(r rune) bool { return r == ' ' || r == ',' })
+		for i, w := range words {
+			words[i] = strings.TrimPrefix(w, "cap_")
+		}
+		slices.Sort(words)
+		if all != nil && !slices.Equal(words, all) {
+			t.Fatalf("%s: got %q, want %q as in the others", name, words, all)
+		}
+		all = words
+	}
+	return all
 }

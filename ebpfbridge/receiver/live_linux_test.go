@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,8 +37,10 @@ type live struct {
 	messages chan *collectorpb.ExportProfilesServiceRequest // of the agent
 	ended    <-chan struct{}                                // closed when the agent has ended
 	receiver *Receiver
-	user     *syscall.Credential // of the target, nil for the test's
 }
+
+// another is a user without rights: the target's.
+const another = 65534
 
 // warmUp is the name of a target's spans before its load.
 const warmUp = "warm-up"
@@ -52,11 +55,11 @@ func publicDirectory(t *testing.T) string {
 	return dir
 }
 
-// startLive runs an unmodified agent until the end of the test. It sends to a socket at path.
-// launcher is a command that runs it.
-func startLive(t *testing.T, path string, launcher ...string) live {
+// startLive runs an unmodified agent until the end of the test, with the capabilities of the
+// deploy files.
+func startLive(t *testing.T) live {
 	t.Helper()
-	agent := needAgent(t)
+	agent, path := needAgent(t), filepath.Join(privateDirectory(t), "s")
 	listener, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +88,8 @@ func startLive(t *testing.T, path string, launcher ...string) live {
 			t.Error(err)
 		}
 	})
-	l.ended = startAgent(t, append(launcher, filepath.Join(dir, "memlock"), agent, "-collection-agent", "unix://"+path, "-disable-tls",
-		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")...)
+	l.ended = startAgent(t, "setpriv", "--inh-caps=-all", "--bounding-set=-all,+"+strings.Join(agentCapabilities(t), ",+"), filepath.Join(dir, "memlock"), agent,
+		"-collection-agent", "unix://"+path, "-disable-tls", "-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	return l
 }
 
@@ -115,7 +118,7 @@ func (l live) run(t *testing.T, cpu time.Duration, args ...string) (truth, []*co
 	target := exec.CommandContext(t.Context(), l.target, append(args, "-cpu", cpu.String())...)
 	var out bytes.Buffer
 	target.Stdout, target.Stderr = &out, os.Stderr
-	target.SysProcAttr = &syscall.SysProcAttr{Credential: l.user}
+	target.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: another, Gid: another}}
 	in, err := target.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +173,9 @@ func hasWarmUp(m *collectorpb.ExportProfilesServiceRequest) bool {
 	})
 }
 
-// TestLive runs loads with known spans under an unmodified agent.
+// TestLive runs loads with known spans of another user under an unmodified agent.
 func TestLive(t *testing.T) {
-	l := startLive(t, filepath.Join(privateDirectory(t), "s"))
+	l := startLive(t)
 	for _, load := range loads {
 		t.Run(load, func(t *testing.T) {
 			livetest.Doubling(t, liveCPU(load), func(cpu time.Duration) string { return l.check(t, load, cpu) })

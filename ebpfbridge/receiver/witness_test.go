@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/internal/attribution"
@@ -56,77 +55,72 @@ func lines(t *testing.T, exported *exportertest.Recorder) (lines []string) {
 	return lines
 }
 
-func TestFirstOnly(t *testing.T) {
-	m := newMessage()
-	m.process(100,
-		m.record(1, []uint64{5, 3, 9}, "span_id", checkoutID, "span_name", longName[:47], "user", "ann"),
-		m.record(2, []uint64{4}),
-	)
-	got, status := take(t, []message{m})
-	want := []string{
-		"1 frames, [1 10]:",
-		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID + " user=ann",
-		"2 frames, [2 20]: span_attribution=ambiguous",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 1, First: 2, Ambiguous: 2}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
-	}
-}
-
-func TestLink(t *testing.T) {
-	m := newMessage()
-	m.Dictionary.LinkTable = append(m.Dictionary.LinkTable, &profilespb.Link{
-		TraceId: []byte("\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36"),
-		SpanId:  []byte("\x00\xf0\x67\xaa\x0b\xa9\x02\xb7"),
-	})
-	linked := m.record(1, []uint64{1, 2, 3}, "user", "ann")
-	linked.LinkIndex = 1
-	m.process(100, linked)
-	span := "span_attribution=link span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
-	got, status := take(t, []message{m})
-	want := []string{"2 frames, [1 10]: " + span + " user=ann", "2 frames, [2 20]: " + span}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 1, First: 1, Witnessed: 2}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
-	}
-}
-
 // timelineFunc is a Timelines.
 type timelineFunc func(thread int64, at time.Time) (string, bool)
 
 func (f timelineFunc) SpanAt(thread int64, at time.Time) (string, bool) { return f(thread, at) }
 
-func TestTimelines(t *testing.T) {
-	m := newMessage()
-	m.process(100, m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
-	got, status := take(t, []message{m}, WithTimelines(timelineFunc(func(thread int64, at time.Time) (string, bool) {
+// Each sample is on a span by a witness, or ambiguous.
+func TestWitnesses(t *testing.T) {
+	const checkout = " span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID
+	timelines := timelineFunc(func(thread int64, at time.Time) (string, bool) {
 		if thread != 7 {
 			t.Errorf("thread %d, want 7", thread)
 		}
-		switch at.UnixNano() {
-		case 2:
-			return searchID, true
-		case 3:
-			return "", true
+		return map[int64]string{2: searchID}[at.UnixNano()], at.UnixNano() == 2 || at.UnixNano() == 3
+	})
+	for name, tt := range map[string]struct {
+		build  func(m message)
+		want   []string
+		status Status
+	}{
+		"the first sample of a record": {func(m message) {
+			m.process(100, m.record(1, []uint64{9, 5, 8}, "span_id", checkoutID, "span_name", longName[:47], "user", "ann"), m.record(2, []uint64{4}))
+		}, []string{
+			"1 frames, [1 10]:",
+			"2 frames, [1 10]: span_attribution=first" + checkout + " user=ann",
+			"2 frames, [2 20]: span_attribution=ambiguous",
+		}, Status{Messages: 1, First: 2, Ambiguous: 2}},
+		"a Link": {func(m message) {
+			m.Dictionary.LinkTable = append(m.Dictionary.LinkTable, &profilespb.Link{
+				TraceId: []byte("\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36"),
+				SpanId:  []byte("\x00\xf0\x67\xaa\x0b\xa9\x02\xb7"),
+			})
+			linked := m.record(1, []uint64{7, 8, 9}, "user", "ann")
+			linked.LinkIndex = 1
+			m.process(100, linked)
+		}, []string{
+			"2 frames, [1 10]: span_attribution=link" + checkout + " user=ann",
+			"2 frames, [2 20]: span_attribution=link" + checkout,
+		}, Status{Messages: 1, First: 1, Witnessed: 2}},
+		"timelines": {func(m message) {
+			m.process(100, m.record(1, []uint64{1, 2, 3, 4}, "span_id", checkoutID))
+		}, []string{
+			"2 frames, [1 10]:",
+			"2 frames, [1 10]: profile_id=" + searchID + " span_attribution=timeline span_id=" + searchID + " span_name=search",
+			"2 frames, [1 10]: span_attribution=ambiguous",
+			"2 frames, [1 10]: span_attribution=first" + checkout,
+		}, Status{Messages: 1, First: 1, Placed: 2, Ambiguous: 1}},
+		"values of waiting": {func(m message) {
+			waits := m.record(1, []uint64{7, 8, 9}, "span_id", searchID)
+			waits.Values = []int64{5, 7, 11}
+			m.process(100, waits)
+			p := m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0]
+			p.SampleType.TypeStrindex, p.SampleType.UnitStrindex, p.PeriodType, p.Period = m.text("off_cpu"), m.text("nanoseconds"), nil, 0
+		}, []string{
+			"2 frames, [1 5]: span_attribution=first span_id=" + searchID + " span_name=search",
+			"2 frames, [2 18]: span_attribution=ambiguous",
+		}, Status{Messages: 1, First: 1, Ambiguous: 2}},
+	} {
+		m := newMessage()
+		tt.build(m)
+		got, status := take(t, []message{m}, WithTimelines(timelines))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		return "", false
-	})))
-	want := []string{
-		"2 frames, [1 10]:",
-		"2 frames, [1 10]: profile_id=" + searchID + " span_attribution=timeline span_id=" + searchID + " span_name=search",
-		"2 frames, [1 10]: span_attribution=ambiguous",
-		"2 frames, [1 10]: span_attribution=first span_id=" + checkoutID + " span_name=" + longName + " trace_id=" + traceID,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := (Status{Messages: 1, First: 1, Placed: 2, Ambiguous: 1}); status != want {
-		t.Errorf("%+v, want %+v", status, want)
+		if status != tt.status {
+			t.Errorf("%s: %+v, want %+v", name, status, tt.status)
+		}
 	}
 }
 
@@ -173,35 +167,5 @@ func TestSpanless(t *testing.T) {
 		if !r.haveSpans("connection", pid, labelled) || len(r.labelled) > maxProcesses {
 			t.Fatalf("process %d: %d processes are remembered", pid, len(r.labelled))
 		}
-	}
-}
-
-// Profiles of waiting have the agent's values, and are placed as profiles of CPU time.
-func TestOffCPU(t *testing.T) {
-	m := newMessage()
-	waits := m.record(1, []uint64{1, 2, 3}, "span_id", searchID)
-	waits.Values = []int64{5, 7, 11}
-	m.process(100, waits)
-	p := m.ResourceProfiles[0].ScopeProfiles[0].Profiles[0]
-	p.SampleType.TypeStrindex, p.SampleType.UnitStrindex, p.PeriodType, p.Period = m.text("off_cpu"), m.text("nanoseconds"), nil, 0
-	got, status := take(t, []message{m})
-	want := []string{
-		"2 frames, [1 5]: span_attribution=first span_id=" + searchID + " span_name=search",
-		"2 frames, [2 18]: span_attribution=ambiguous",
-	}
-	if diff := cmp.Diff(want, got); diff != "" || status.Other != 0 {
-		t.Errorf("%+v, (-want +got):\n%s", status, diff)
-	}
-	// Hostview merges profiles.
-	h, exported := newReceiver(t)
-	if err := h.take(t.Context(), "", m.ExportProfilesServiceRequest); err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := exported.Profiles()[0].Parsed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := profile.Merge([]*profile.Profile{parsed, parsed}); err != nil {
-		t.Error(err)
 	}
 }

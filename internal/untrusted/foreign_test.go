@@ -56,13 +56,11 @@ func TestFileForeign(t *testing.T) {
 		"of speedscope":                 []byte(`{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}`),
 		"JSON":                          []byte(`[1, 2]`),
 		"without debug=":                text(t, "goroutine"),
-		"fetch the profile without":     []byte("--- mutex:\ncycles/second=2000000000\nsampling period=1\n1 2 @ 0x1\n"),
 		"perf script":                   []byte("python3  1234  5.678901:     250000 cpu-clock:pppH: \n\tffffffff81  sym ([kernel])\n"),
 		"callgrind":                     []byte("version: 1\ncreator: callgrind\n"),
 		"folded stacks":                 []byte("main;work;hash 12\nmain;idle 3\n"),
 		"of spanprof: open it in":       []byte("<!doctype html>\n<style></style>\n<title>spanprof</title>"),
 		"an HTML page":                  []byte("<!DOCTYPE html><title>Log in</title>"),
-		"input of flamegraph.pl":        []byte("main 12\n"),
 		"profile without debug= in the": []byte("goroutine 1 [running]:\nmain.main()\n"),
 	} {
 		for _, data := range [][]byte{data, zipped(t, data)} {
