@@ -11,7 +11,6 @@ import (
 	"maps"
 	"runtime/pprof"
 	"strings"
-	"sync"
 	"testing"
 	"testing/slogtest"
 
@@ -227,37 +226,5 @@ func TestLogHandlerOfProviders(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: want -, got +:\n%s", test.name, diff)
 		}
-	}
-}
-
-// owningHandler changes the attributes that it is given, as a slog.Handler may.
-type owningHandler struct{ slog.Handler }
-
-func (h owningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	for i := range attrs {
-		attrs[i].Key = "own_" + attrs[i].Key
-	}
-	return owningHandler{h.Handler.WithAttrs(attrs)}
-}
-
-func (h owningHandler) WithGroup(name string) slog.Handler {
-	return owningHandler{h.Handler.WithGroup(name)}
-}
-
-// TestLogHandlerGivesAttributesAway logs in a group from several goroutines. The inner
-// handler keeps and changes the attributes of With.
-func TestLogHandlerGivesAttributesAway(t *testing.T) {
-	var buf bytes.Buffer
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-	defer span.End()
-	logger := slog.New(spanprof.NewLogHandler(owningHandler{newJSON(&buf)})).WithGroup("g").With("a", 1)
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() { logger.InfoContext(ctx, "m") })
-	}
-	wait.Wait()
-	if n := strings.Count(buf.String(), `"g":{"own_a":1}`); n != 4 {
-		t.Errorf("%d of 4 records are as they should be:\n%s", n, buf.String())
 	}
 }
