@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
-	"sync"
 	"testing"
 	"testing/slogtest"
 
@@ -293,37 +292,5 @@ func TestLogLinksOfTwoProviders(t *testing.T) {
 				t.Errorf("got %s, want link %t", buf.String(), test.linked)
 			}
 		})
-	}
-}
-
-// owningHandler changes the attributes that it is given, as a slog.Handler may.
-type owningHandler struct{ slog.Handler }
-
-func (h owningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	for i := range attrs {
-		attrs[i].Key = "own_" + attrs[i].Key
-	}
-	return owningHandler{h.Handler.WithAttrs(attrs)}
-}
-
-func (h owningHandler) WithGroup(name string) slog.Handler {
-	return owningHandler{h.Handler.WithGroup(name)}
-}
-
-// TestLogHandlerGivesAttributesAway logs in a group from several goroutines. The inner
-// handler keeps and changes the attributes of With.
-func TestLogHandlerGivesAttributesAway(t *testing.T) {
-	var buf bytes.Buffer
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-	defer span.End()
-	logger := slog.New(spanprof.NewLogHandler(owningHandler{newJSON(&buf)})).WithGroup("g").With("a", 1)
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() { logger.InfoContext(ctx, "m") })
-	}
-	wait.Wait()
-	if n := strings.Count(buf.String(), `"g":{"own_a":1}`); n != 4 {
-		t.Errorf("%d of 4 records are as they should be:\n%s", n, buf.String())
 	}
 }

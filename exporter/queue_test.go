@@ -217,25 +217,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Only attempts that end with a bound count towards it.
-func TestMaxAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		attempt := 0
-		d := &destination{answer: func(context.Context, string) (bool, error) {
-			attempt++
-			return false, retry(exporter.RetryError{MaxAttempts: attempt % 2 * 3})
-		}}
-		q := newQueue(t, d, exporter.QueueConfig{})
-		export(t, q, "a")
-		time.Sleep(time.Minute)
-		wantStatus(t, q, exporter.Status{Lost: map[string]uint64{"rejected": 1}, Retries: 4})
-		export(t, q, "b") // counts by itself
-		time.Sleep(time.Minute)
-		wantStatus(t, q, exporter.Status{Lost: map[string]uint64{"rejected": 2}, Retries: 9})
-		_ = q.Shutdown(t.Context()) // returns the losses
-	})
-}
-
 // Attempts during Shutdown go on until shortly before the deadline.
 func TestOutageThenShutdown(t *testing.T) {
 	down := func(context.Context, string) (bool, error) { return false, retry(exporter.RetryError{Refused: true}) }

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -52,54 +51,9 @@ func profileCPU(t *testing.T, p *profiler.Profiler, d time.Duration) *profile.Pr
 	return got
 }
 
-// counts sums the samples of each label test=value.
-func counts(profiles ...*profile.Profile) map[string]int64 {
-	sum := map[string]int64{}
-	for _, p := range profiles {
-		for _, s := range p.Sample {
-			for _, value := range s.Label["test"] {
-				sum[value] += s.Value[0]
-			}
-		}
-	}
-	return sum
-}
-
 // bothWays are options for the two readers of samples.
 func bothWays() map[string]profiler.Option {
 	return map[string]profiler.Option{"log": nil, "runtime/pprof": profiler.WithPublicAPI()}
-}
-
-// Callers and windows have the same samples. The callers do not end a window.
-func TestProfileSharesTheWindows(t *testing.T) {
-	for name, way := range bothWays() {
-		t.Run(name, func(t *testing.T) {
-			doubling(t, func(d time.Duration) bool {
-				p, rec := start(t, cpuOnly, way, profiler.WithWindow(endless))
-				begin := p.Status().CPUStart
-				profiles := make([]*profile.Profile, 2)
-				var wg sync.WaitGroup
-				for i := range profiles {
-					wg.Go(func() { profiles[i] = profileCPU(t, p, time.Duration(8+4*i)*d) })
-				}
-				<-time.After(d)
-				burn("all", d)
-				wg.Wait()
-				if got := p.Status(); !got.CPUStart.Equal(begin) || got.Windows != 0 {
-					t.Errorf("Status() = %+v, want the window that began at %v", got, begin)
-				}
-				shutdown(t, p)
-				reported.take("without their times")
-				want := counts(parsed(t, last(t, rec)))
-				for _, got := range profiles {
-					if diff := cmp.Diff(want, counts(got)); diff != "" && name == "log" {
-						t.Errorf("labels (-window +got):\n%s", diff)
-					}
-				}
-				return want["all"] > 0
-			})
-		})
-	}
 }
 
 func TestProfileEnds(t *testing.T) {

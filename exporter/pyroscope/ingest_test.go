@@ -23,12 +23,13 @@ import (
 )
 
 // ingest is a server with the rules of Pyroscope v2.2.1 for /ingest, by its default
-// limits: what it refuses, with which status, and what it counts twice.
+// limits: what it refuses, and with which status.
 type ingest struct {
 	mu       sync.Mutex
 	requests []push
 	refusals []string
-	rows     map[row][]*profile.Profile
+	series   map[string]bool // that have samples
+	samples  int
 }
 
 // push is a request, taken apart.
@@ -37,12 +38,6 @@ type push struct {
 	query   map[string]string
 	profile []byte
 	types   map[string]map[string]any // sample_type_config
-}
-
-// row is a profile of one series and one time, which compaction keeps once.
-type row struct {
-	series string
-	time   int64
 }
 
 const (
@@ -158,7 +153,7 @@ func (s *ingest) store(r push) error {
 	case slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return len(s.Label) > limitSampleLabels }):
 		return refuse(http.StatusUnprocessableEntity, "a sample has more than %d labels", limitSampleLabels)
 	}
-	series := map[string][]*profile.Sample{}
+	series := map[string]bool{}
 	for _, sample := range p.Sample {
 		labels := maps.Clone(tags)
 		for name, values := range sample.Label {
@@ -169,17 +164,15 @@ func (s *ingest) store(r push) error {
 		if err := validate(labels); err != nil {
 			return err
 		}
-		series[fmt.Sprint(labels)] = append(series[fmt.Sprint(labels)], sample)
+		series[fmt.Sprint(labels)] = true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rows == nil {
-		s.rows = map[row][]*profile.Profile{}
+	if s.series == nil {
+		s.series = map[string]bool{}
 	}
-	for name, samples := range series {
-		k := row{name, at.UnixNano()}
-		s.rows[k] = append(s.rows[k], &profile.Profile{Sample: samples})
-	}
+	maps.Copy(s.series, series)
+	s.samples += len(p.Sample)
 	return nil
 }
 
@@ -233,15 +226,6 @@ func validate(labels map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// compact keeps each profile once, as the server does some time after the push.
-func (s *ingest) compact() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, copies := range s.rows {
-		s.rows[k] = copies[:1]
-	}
 }
 
 // seen returns the requests, and the texts of refusals.

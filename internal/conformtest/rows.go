@@ -45,5 +45,4 @@ var Rows = []Row{
 	{"a nil context starts a root", nilContext},
 	{"processors and samplers see the SDK's own parent span", innerParent},
 	{"Shutdown, ForceFlush, processors and Unwrap are reachable", providerMethods},
-	{"concurrent use", concurrent},
 }

@@ -6,7 +6,6 @@ package conformtest
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -156,34 +155,5 @@ func providerMethods(c *Case) {
 	}
 	if p, ok := s.wrapped.(interface{ Shutdown(context.Context) error }); !ok || p.Shutdown(ctx) != nil {
 		c.errorf("Shutdown: %t", ok)
-	}
-}
-
-func concurrent(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	var workers sync.WaitGroup
-	for i := range 8 {
-		workers.Go(func() {
-			for j := range 50 {
-				ctx, child := s.tracer.Start(ctx, "child")
-				child.SetName(fmt.Sprintf("child %d", j%10))
-				root.SetName(fmt.Sprintf("root %d", i))
-				_, grandchild := s.tracer.Start(ctx, "grandchild")
-				if j%2 == 0 {
-					child.End()
-				}
-				grandchild.End()
-				child.End()
-			}
-		})
-	}
-	workers.Wait()
-	root.SetName("root")
-	c.carries("in root", root, "root")
-	root.End()
-	c.bare("after root")
-	if n := len(s.recorder.Ended()); n != 8*50*2+1 {
-		c.errorf("%d spans ended", n)
 	}
 }

@@ -251,52 +251,6 @@ func (emptySource) visit(func([]uintptr, []label, int64)) {}
 func (emptySource) split([]uintptr) int                   { return 1 }
 func (emptySource) frames([]uintptr) []frame              { return nil }
 
-// TestManyGoroutinesFromTheStart: the cost of rounds is measured, even if the budget never
-// allows the first guess.
-func TestManyGoroutinesFromTheStart(t *testing.T) {
-	for _, test := range []struct {
-		n, each, prior int
-		rounds         uint64 // in ten minutes, at least
-	}{
-		{50_000, 900, 3000, 100},
-		{1_000_000, 900, 3000, 5},
-		{100_000, 7000, 25_000, 7},
-		{100_000_000, 900, 3000, 0},
-		{3_000_000, 9000, 3000, 1},
-	} {
-		t.Run(fmt.Sprint(test.n, test.each), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSampler(0.01, pricedSource{prior: float64(test.prior)})
-				repeatable(s)
-				s.goroutines = func() int { return test.n }
-				s.measure = func(f func()) time.Duration {
-					f()
-					return time.Duration(test.n * test.each)
-				}
-				s.Start()
-				time.Sleep(10 * time.Minute)
-				close(s.stop)
-				<-s.done
-				st := s.Stats()
-				if st.Rounds < test.rounds || test.rounds == 0 && st.Rounds > 0 {
-					t.Errorf("%d rounds, want %d at least", st.Rounds, test.rounds)
-				}
-				if most := 9*time.Second + time.Duration(test.n*test.each); st.CPU > most {
-					t.Errorf("they took %v of 10 minutes, want at most %v", st.CPU, most)
-				}
-			})
-		})
-	}
-}
-
-// pricedSource finds nothing, and guesses what that costs.
-type pricedSource struct {
-	emptySource
-	prior float64
-}
-
-func (s pricedSource) priorCost() float64 { return s.prior }
-
 func TestFailedRoundsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &failingSource{source: newSource()}
