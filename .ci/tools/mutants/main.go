@@ -6,7 +6,7 @@
 // Mutants judges tests by mutants: small changes of the code that a test should fail for.
 // It runs from the root of the repository:
 //
-//	mutants [-seed N] [-n 200] [-p 2] [-timeout 60s] ROOM...
+//	mutants [-seed N] [-n 200] [-timeout 60s] ROOM...
 //
 // A room is a directory pattern, such as ./store/..., with packages of one module. Tests of
 // a package judge its mutants. A package without tests is judged by its nearest importers
@@ -38,6 +38,7 @@ import (
 const (
 	killed, survived, timedOut, doesNotBuild = "killed", "survived", "timed out", "does not build"
 
+	parallel    = 2                // mutants at the same time
 	buildTime   = 30 * time.Second // what a mutant has beside the timeout of its tests
 	outputLimit = 4 << 20          // for mutants that print without end
 	// dataLimit is for endless loops that allocate. The address space has no limit, as
@@ -48,7 +49,6 @@ const (
 var (
 	seed     = flag.Uint64("seed", 0, "draw the same mutants again; 0: a random seed")
 	number   = flag.Int("n", 200, "mutants of each room")
-	parallel = flag.Int("p", 2, "mutants at the same time")
 	timeout  = flag.Duration("timeout", time.Minute, "timeout of a package's tests")
 
 	root, work string // the working directory and one of temporary files
@@ -56,11 +56,6 @@ var (
 	buildFailed = regexp.MustCompile(`(?m)^FAIL\t\S+ \[(build|setup) failed\]$`)
 	tooLong     = regexp.MustCompile(`(?m)^(panic: test timed out after|\*\*\* Test killed)`)
 )
-
-type room struct {
-	dir string
-	env []string
-}
 
 func main() {
 	flag.Parse()
@@ -75,8 +70,8 @@ func main() {
 }
 
 func run(ctx context.Context) (code int, err error) {
-	if flag.NArg() == 0 || *number < 1 || *parallel < 1 || *timeout <= 0 {
-		return 0, errors.New("at least one room, and -n, -p and -timeout above zero")
+	if flag.NArg() == 0 || *number < 1 || *timeout <= 0 {
+		return 0, errors.New("at least one room, and -n and -timeout above zero")
 	}
 	limit := syscall.Rlimit{Cur: dataLimit, Max: dataLimit}
 	err = syscall.Setrlimit(syscall.RLIMIT_DATA, &limit)
@@ -113,7 +108,7 @@ func run(ctx context.Context) (code int, err error) {
 func judge(ctx context.Context, name string) (map[string]int, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	r, packages, err := open(ctx, name)
+	packages, err := list(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +129,11 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 		return nil, errors.New("no mutants")
 	}
 	slices.Sort(judges)
-	if text, err := r.test(ctx, work, slices.Compact(judges)...); err != nil {
+	if text, err := test(ctx, filepath.Join(root, strings.TrimSuffix(name, "...")), work, slices.Compact(judges)...); err != nil {
 		return nil, fmt.Errorf("tests fail without a mutant: %w\n%s", err, text)
 	}
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	n, slots := map[string]int{}, make(chan struct{}, *parallel)
+	n, slots := map[string]int{}, make(chan struct{}, parallel)
 	// The next batch replaces what does not build. So a seed draws the same mutants,
 	// whatever finishes first.
 	for left := *number; left > 0 && len(pool) > 0 && ctx.Err() == nil; {
@@ -149,7 +144,7 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 			slots <- struct{}{}
 			group.Go(func() {
 				var err error
-				if m.outcome, err = r.outcome(ctx, m); err != nil {
+				if m.outcome, err = outcome(ctx, m); err != nil {
 					fail(err)
 				} else if m.outcome != killed && m.outcome != doesNotBuild {
 					fmt.Printf("%s %s:%d: %s: %s\n", m.outcome, m.path, m.line, m.mutation, m.source)
@@ -168,7 +163,7 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 	return n, context.Cause(ctx)
 }
 
-func (r *room) outcome(ctx context.Context, m *mutant) (string, error) {
+func outcome(ctx context.Context, m *mutant) (string, error) {
 	dir, err := os.MkdirTemp(work, "")
 	if err != nil {
 		return "", err
@@ -182,7 +177,7 @@ func (r *room) outcome(ctx context.Context, m *mutant) (string, error) {
 	}
 	for _, judge := range m.in.judges {
 		limited, cancel := context.WithTimeout(ctx, *timeout+buildTime)
-		text, err := r.test(limited, dir, "-overlay", overlayFile, judge)
+		text, err := test(limited, m.in.Dir, dir, "-overlay", overlayFile, judge)
 		late := limited.Err() != nil
 		cancel()
 		switch {
@@ -209,11 +204,11 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // test gives the tests a directory that is removed, as killed ones leave files.
-func (r *room) test(ctx context.Context, temporary string, args ...string) ([]byte, error) {
+func test(ctx context.Context, dir, temporary string, args ...string) ([]byte, error) {
 	var out tail
 	args = append([]string{"test", "-p", "1", "-short", "-count=1", "-failfast", "-vet=off", "-timeout", timeout.String()}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = r.dir, append(append(os.Environ(), "TMPDIR="+temporary), r.env...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temporary)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -225,29 +220,19 @@ func (r *room) test(ctx context.Context, temporary string, args ...string) ([]by
 	return out.Bytes(), err
 }
 
-func open(ctx context.Context, name string) (*room, []*pkg, error) {
+// list returns the packages of a room.
+func list(ctx context.Context, name string) (packages []*pkg, err error) {
 	dir, all := strings.CutSuffix(name, "...")
-	r, pattern := &room{dir: filepath.Join(root, dir)}, "."
+	pattern := "."
 	if all {
 		pattern = "./..."
 	}
-	list := func() ([]byte, error) {
-		cmd := exec.CommandContext(ctx, "go", "list", "-json", pattern)
-		cmd.Dir, cmd.Env = r.dir, append(os.Environ(), r.env...)
-		return cmd.Output()
-	}
-	out, err := list()
-	if err != nil {
-		r.env = []string{"GOWORK=off"} // for a module outside the workspace
-		out, err = list()
-	}
-	var packages []*pkg
+	cmd := exec.CommandContext(ctx, "go", "list", "-json", pattern)
+	cmd.Dir, cmd.Stderr = filepath.Join(root, dir), os.Stderr
+	out, err := cmd.Output()
 	for d := json.NewDecoder(bytes.NewReader(out)); err == nil && d.More(); {
 		packages = append(packages, &pkg{})
 		err = d.Decode(packages[len(packages)-1])
 	}
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		err = fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
-	}
-	return r, packages, err
+	return packages, err
 }
