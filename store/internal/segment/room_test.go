@@ -283,7 +283,7 @@ func TestChildrenAndNames(t *testing.T) {
 
 // Samples are of unseen spans if their span does not run and does not end soon.
 func TestUnseen(t *testing.T) {
-	r := NewRoom(8<<20, nil)
+	r := NewRoom(32<<20, nil)
 	r.Running = func() map[string]bool { return map[string]bool{ident.Key(2).String(): true} }
 	fillSegment := func(n int) {
 		for sealed := len(r.sealed); len(r.sealed) == sealed; n++ {
