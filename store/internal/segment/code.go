@@ -20,9 +20,9 @@ type code struct {
 }
 
 type mapping struct {
-	start, limit, offset uint64
-	file, build          uint32 // texts
-	flags                uint8  // what symbols it has
+	start, limit, offset             uint64
+	file, build                      uint32 // texts
+	functions, files, lines, inlined bool   // the symbols that it has
 }
 
 type function struct {
@@ -55,13 +55,6 @@ func (c *code) seal() {
 
 func (c *code) bytes() int64 {
 	return c.mappings.bytes() + c.functions.bytes() + c.lines.bytes() + c.locations.bytes() + c.frames.bytes()
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // codeReader adds the code of one profile to a segment.
@@ -112,8 +105,10 @@ func (r *codeReader) function(f *profile.Function) uint32 {
 func (r *codeReader) mapping(m *profile.Mapping) uint32 {
 	n, ok := r.mappings[m]
 	if !ok && m != nil {
-		flags := bit(m.HasFunctions) | bit(m.HasFilenames)<<1 | bit(m.HasLineNumbers)<<2 | bit(m.HasInlineFrames)<<3
-		n = r.code.mappings.add(mapping{m.Start, m.Limit, m.Offset, r.texts.add(m.File), r.texts.add(m.BuildID), uint8(flags)})
+		n = r.code.mappings.add(mapping{
+			m.Start, m.Limit, m.Offset, r.texts.add(m.File), r.texts.add(m.BuildID),
+			m.HasFunctions, m.HasFilenames, m.HasLineNumbers, m.HasInlineFrames,
+		})
 		r.mappings[m] = n
 	}
 	return n

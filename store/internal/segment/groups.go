@@ -28,12 +28,11 @@ type group struct {
 
 type label struct {
 	key, value, unit uint32 // texts
-	number           int64
-	numeric          bool
+	numeric          bool   // value is decimal
 }
 
 func compareLabels(a, b label) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(bit(a.numeric), bit(b.numeric)))
+	return cmp.Compare(a.key, b.key)
 }
 
 // setOf returns the number of a set of labels, which it sorts.
@@ -49,17 +48,10 @@ func (s *Segment) setOf(labels []label) (n uint32) {
 func (s *Segment) value(set uint32, key string) string {
 	for of := range all(&s.sets, set) {
 		if s.texts.list[of.key] == key {
-			return s.valueOf(of)
+			return s.texts.list[of.value]
 		}
 	}
 	return ""
-}
-
-func (s *Segment) valueOf(l label) string {
-	if l.numeric {
-		return strconv.FormatInt(l.number, 10)
-	}
-	return s.texts.list[l.value]
 }
 
 // groupOf returns the group of a sample. scratch is used again.
@@ -88,7 +80,7 @@ func (s *Segment) groupOf(sm *profile.Sample, scratch *[]label) uint32 {
 	}
 	for key, numbers := range sm.NumLabel {
 		for i, number := range numbers {
-			l := label{key: s.texts.add(key), number: number, numeric: true}
+			l := label{key: s.texts.add(key), value: s.texts.add(strconv.FormatInt(number, 10)), numeric: true}
 			if units := sm.NumUnit[key]; i < len(units) {
 				l.unit = s.texts.add(units[i])
 			}

@@ -269,7 +269,9 @@ func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool
 		}
 		if from.earlier || e.earlier {
 			to.spans.list[len(to.spans.list)-1].earlier = true
-			to.spans.earlier += 1 - int(bit(e.child))
+			if !e.child {
+				to.spans.earlier++
+			}
 		}
 	}
 }

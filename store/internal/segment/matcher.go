@@ -76,7 +76,7 @@ func NewMatcher(label string, op Op, value string) (Matcher, error) {
 	return m, nil
 }
 
-// parseList returns the values of an expression whose only operator is |, nil for any other.
+// parseList returns the values of an expression without operators except |, nil for another.
 func parseList(expression string) map[string]bool {
 	if !utf8.ValidString(expression) || strings.ContainsAny(expression, `\.+*?()[]{}^$`) {
 		return nil

@@ -276,7 +276,7 @@ func TestChildrenAndNames(t *testing.T) {
 	if children := r.open.spans.list; !children[maxChildren-1].child || children[maxChildren].child || len(without) != 0 || v.ChildrenDropped != 100-maxChildren || v.SpansEnded != maxNames+5 {
 		t.Errorf("%d spans, %+v", len(without), v.Counts)
 	}
-	if len(names) != maxNames+1 || !slices.Contains(names, NameSum{NameTotal: NameTotal{Name: otherName, Spans: 5}}) {
+	if len(names) != maxNames+1 || !slices.Contains(names, NameTotal{Name: otherName, Spans: 5}) {
 		t.Errorf("%d names: %+v", len(names), names)
 	}
 }
