@@ -115,7 +115,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 		columns := make([]int, len(types))
 		for k, t := range types {
 			columns[k] = slices.Index(f.types, t)
-			if t.Momentary() && current[f.name()] != f.window {
+			if t.Momentary() && current[f.name()] != f {
 				columns[k] = -1
 			}
 		}
