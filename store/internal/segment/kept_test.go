@@ -132,32 +132,6 @@ func TestFirstRanksStay(t *testing.T) {
 	}
 }
 
-// Rows of a span that has not ended stay, so that its sums are whole when it ends.
-func TestKeptUntilTheEnd(t *testing.T) {
-	r := NewRoom(64<<20, nil)
-	of := func(n int) *exporter.Profile {
-		return windowOf(n, exporter.KindCPU, profileOf(row{"main;f", 1, labels("span_id", "00000000000000aa")}))
-	}
-	for n := range 6 {
-		export(t, r, of(n))
-		r.seal()
-		if n > 0 {
-			r.dropOldest()
-		}
-	}
-	r.End(Ended{ID: 0xaa, Name: "GET", Duration: 6 * length})
-	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick || s.Held != 6 {
-		t.Errorf("%+v", s)
-	}
-	r.seal()
-	for len(r.sealed) > 0 {
-		r.dropOldest()
-	}
-	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick {
-		t.Errorf("when all is dropped: %+v", s)
-	}
-}
-
 // The kept segment has a bound, and names that were not seen for long are dropped first.
 // Ids without an end have a bound of their own, and are counted beyond it.
 func TestKeptBound(t *testing.T) {

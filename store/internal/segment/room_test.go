@@ -242,24 +242,6 @@ func TestSpanShare(t *testing.T) {
 	}
 }
 
-// The newest errors and the slowest outlive others although the samples of all are due.
-func TestSpanShareWithoutCPU(t *testing.T) {
-	r := NewRoom(8<<20, nil)
-	for i := range int64(50_000) {
-		e := Ended{ID: ident.Key(i + 1), Name: "GET", Start: i, Duration: second, Err: i == 0, LocalRoot: true}
-		if i == 1 {
-			e.Duration += second
-		}
-		r.End(e)
-	}
-	v := r.View()
-	_, failed := v.Find(1)
-	_, slowest := v.Find(2)
-	if _, last := v.Find(50_000); !failed || !slowest || !last || v.SpansEvicted == 0 {
-		t.Errorf("error %t, slowest %t, last %t, %+v", failed, slowest, last, v.Counts)
-	}
-}
-
 // At most 64 children of one trace are kept, and lists leave them out. Of many names the last ones
 // count together.
 func TestChildrenAndNames(t *testing.T) {
