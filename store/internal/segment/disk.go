@@ -258,28 +258,25 @@ func (d *disk) grown(n int64, files int) {
 
 // seal ends the open segment and renames it. If that fails, its name stays.
 func (d *disk) seal() error {
-	path := d.segment()
+	path, size := d.segment(), d.size
+	d.open++
+	d.size, d.text, d.files = 0, 0, 0
 	b, _, err := pack([]savedRecord{{Last: true}})
 	if err == nil {
 		err = appendTo(path+opened, b)
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // nothing was written
-		err, path = nil, ""
-	case err == nil:
-		d.size += int64(len(b))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was written
+	}
+	if err == nil {
+		size += int64(len(b))
 		d.grown(int64(len(b)), 0)
-		if err = os.Rename(path+opened, path); err != nil {
-			path += opened
-		}
-	default:
+		err = os.Rename(path+opened, path)
+	}
+	if err != nil {
 		path += opened
 	}
-	if path != "" {
-		d.saved = append(d.saved, savedDir{path: path, size: d.size})
-	}
-	d.open++
-	d.size, d.text, d.files = 0, 0, 0
+	d.saved = append(d.saved, savedDir{path, size})
 	return errors.Join(err, d.bound())
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -114,7 +115,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 		columns := make([]int, len(types))
 		for k, t := range types {
 			columns[k] = slices.Index(f.types, t)
-			if t.Momentary() && current[f.name()] != f.window {
+			if t.Momentary() && current[f.name()] != f {
 				columns[k] = -1
 			}
 		}
@@ -172,7 +173,7 @@ func (e *encoder) mapping(n uint32) *profile.Mapping {
 		m = &profile.Mapping{
 			ID: uint64(len(e.p.Mapping) + 1), Start: of.start, Limit: of.limit, Offset: of.offset,
 			File: e.texts.list[of.file], BuildID: e.texts.list[of.build],
-			HasFunctions: of.flags&1 != 0, HasFilenames: of.flags&2 != 0, HasLineNumbers: of.flags&4 != 0, HasInlineFrames: of.flags&8 != 0,
+			HasFunctions: of.functions, HasFilenames: of.files, HasLineNumbers: of.lines, HasInlineFrames: of.inlined,
 		}
 		e.mappings[n] = m
 		e.p.Mapping = append(e.p.Mapping, m)
@@ -230,7 +231,8 @@ func (e *encoder) labels(sm *profile.Sample, g uint32) {
 		if sm.NumLabel == nil {
 			sm.NumLabel, sm.NumUnit = make(map[string][]int64), make(map[string][]string)
 		}
-		sm.NumLabel[key] = append(sm.NumLabel[key], l.number)
+		number, _ := strconv.ParseInt(e.texts.list[l.value], 10, 64) // groupOf wrote it
+		sm.NumLabel[key] = append(sm.NumLabel[key], number)
 		sm.NumUnit[key] = append(sm.NumUnit[key], e.texts.list[l.unit])
 	}
 	// A key with empty units only is one without units.

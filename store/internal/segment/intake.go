@@ -58,9 +58,7 @@ type Intake struct {
 	draining sync.Mutex
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
-	// sets has the attributes of all spans of the batch, one after the other. ends are their ends.
-	sets []byte
-	ends []int
+	set      []byte // of attributes, used again
 	// named is the resource of the last span, service its service.
 	named   *resource.Resource
 	service string
@@ -174,14 +172,9 @@ func (i *Intake) drain() (n int) {
 }
 
 func (i *Intake) deliver(ended []sdktrace.ReadOnlySpan) {
-	i.batch, i.sets, i.ends = i.batch[:0], i.sets[:0], i.ends[:0]
+	i.batch = i.batch[:0]
 	for _, of := range ended {
 		i.batch = append(i.batch, i.read(of))
-		i.ends = append(i.ends, len(i.sets))
-	}
-	sets, from := string(i.sets), 0 // one allocation for all
-	for k, end := range i.ends {
-		i.batch[k].Attributes, from = sets[from:end], end
 	}
 	i.room.End(i.batch...)
 	clear(i.batch)
@@ -195,7 +188,7 @@ func (i *Intake) serviceOf(r *resource.Resource) string {
 	return i.service
 }
 
-// read returns what a room keeps of a span. Its attributes are appended to sets.
+// read returns what a room keeps of a span.
 func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
 	values := s.Attributes()
@@ -221,7 +214,8 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		if e.Child {
 			status = e.Status
 		}
-		i.sets = i.room.keys.Append(i.sets, values, status, s.Events())
+		i.set = i.room.keys.Append(i.set[:0], values, status, s.Events())
+		e.Attributes = string(i.set)
 	}
 	return e
 }

@@ -39,16 +39,14 @@ type keeper struct {
 	part           float64            // of the bytes that are planned
 	// rows is the number of rows of each id in the sources.
 	rows map[ident.Key]int64
-	// runs, ends and others are ids without a record in the sources, the oldest first: of
-	// spans that run, that a newer segment has, and of all others.
-	runs, ends, others []ident.Key
-	// roots has the traces of children, and whether a newer segment has a span of each.
-	roots         map[trace.TraceID]bool
+	// runs are ids of spans that run, or that only a newer segment has, the oldest first.
+	runs []ident.Key
+	// unended is the number of these without room. lost is the number of others without a record.
 	unended, lost int64
 }
 
 func (r *Room) keeper(dropped *Segment) *keeper {
-	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64), roots: make(map[trace.TraceID]bool)}
+	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64)}
 	if r.kept != nil {
 		k.sources = []*Segment{r.kept, dropped}
 	}
@@ -116,33 +114,22 @@ func (k *keeper) survey() {
 				k.rows[id] += n
 			}
 		}
-		for i := range s.spans.list {
-			if r := &s.spans.list[i]; r.child {
-				k.roots[r.trace] = false
-			}
-		}
 	}
 	newer := make(map[ident.Key]bool) // of ids with rows
 	for _, s := range k.newer {
 		for i := range s.spans.list {
-			r := &s.spans.list[i]
-			if k.rows[r.id] > 0 {
-				newer[r.id] = true
-			}
-			if _, ok := k.roots[r.trace]; ok && !r.child {
-				k.roots[r.trace] = true
+			if id := s.spans.list[i].id; k.rows[id] > 0 {
+				newer[id] = true
 			}
 		}
 	}
 	for _, id := range order {
 		switch {
 		case k.room.unlisted(id.trace), slices.ContainsFunc(k.sources, func(s *Segment) bool { return s.spans.find(id.span) != nil }):
-		case newer[id.span]:
-			k.ends = append(k.ends, id.span)
-		case k.running == nil, k.running[id.span.String()], k.running[id.trace.String()]:
+		case newer[id.span], k.running == nil, k.running[id.span.String()], k.running[id.trace.String()]:
 			k.runs = append(k.runs, id.span)
 		default:
-			k.others = append(k.others, id.span)
+			k.lost++
 		}
 	}
 }
@@ -218,31 +205,18 @@ func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 	return chosen
 }
 
-// pending returns ids without a record in the sources that stay, the newest first. Spans that
-// ended later and spans that run precede children of such traces, and others.
+// pending returns ids of spans that have not ended in the sources, the newest first.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
-	take := func(list []ident.Key) (missed int64) {
-		for _, id := range slices.Backward(list) {
-			if cost := rowBytes * k.rows[id]; cost <= budget {
-				budget -= cost
-				ids[id] = true
-			} else {
-				missed++
-			}
-		}
-		return missed
-	}
-	k.unended = take(k.ends) + take(k.runs)
-	for _, s := range slices.Backward(k.sources) {
-		for i := 0; i < len(s.spans.list) && budget > spanBytes; i++ {
-			if r := &s.spans.list[i]; r.child && k.roots[r.trace] {
-				budget -= spanBytes
-				ids[r.id] = true
-			}
+	k.unended = 0
+	for _, id := range slices.Backward(k.runs) {
+		if cost := rowBytes * k.rows[id]; cost <= budget {
+			budget -= cost
+			ids[id] = true
+		} else {
+			k.unended++
 		}
 	}
-	k.lost = take(k.others)
 	return ids
 }
 
@@ -295,7 +269,9 @@ func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool
 		}
 		if from.earlier || e.earlier {
 			to.spans.list[len(to.spans.list)-1].earlier = true
-			to.spans.earlier += 1 - int(bit(e.child))
+			if !e.child {
+				to.spans.earlier++
+			}
 		}
 	}
 }

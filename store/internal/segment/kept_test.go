@@ -132,32 +132,6 @@ func TestFirstRanksStay(t *testing.T) {
 	}
 }
 
-// Rows of a span that has not ended stay, so that its sums are whole when it ends.
-func TestKeptUntilTheEnd(t *testing.T) {
-	r := NewRoom(64<<20, nil)
-	of := func(n int) *exporter.Profile {
-		return windowOf(n, exporter.KindCPU, profileOf(row{"main;f", 1, labels("span_id", "00000000000000aa")}))
-	}
-	for n := range 6 {
-		export(t, r, of(n))
-		r.seal()
-		if n > 0 {
-			r.dropOldest()
-		}
-	}
-	r.End(Ended{ID: 0xaa, Name: "GET", Duration: 6 * length})
-	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick || s.Held != 6 {
-		t.Errorf("%+v", s)
-	}
-	r.seal()
-	for len(r.sealed) > 0 {
-		r.dropOldest()
-	}
-	if s, ok := r.View().Find(0xaa); !ok || s.CPU != 6*tick {
-		t.Errorf("when all is dropped: %+v", s)
-	}
-}
-
 // The kept segment has a bound, and names that were not seen for long are dropped first.
 // Ids without an end have a bound of their own, and are counted beyond it.
 func TestKeptBound(t *testing.T) {
@@ -197,8 +171,7 @@ func TestKeptBound(t *testing.T) {
 	}
 }
 
-// Rows of spans that run stay before rows of ids without a record, such as dropped spans.
-// Only ids that run count. Unlisted spans have no place.
+// Rows of spans that run stay. Rows of other ids without a record, such as dropped spans, do not.
 func TestKeptRunning(t *testing.T) {
 	r := NewIntake(NewRoom(8<<20, nil), 0.5, nil).room
 	runs, listed, unlisted := ident.Key(1), trace.TraceID{255}, trace.TraceID{1}
@@ -224,13 +197,8 @@ func TestKeptRunning(t *testing.T) {
 	if s, _ := v.Find(runs); s.Samples != 15 || v.Unended != 0 || v.Lost == 0 {
 		t.Errorf("%d samples, %+v", s.Samples, v.Counts)
 	}
-	for g, id := range r.kept.groups.list {
-		if id.trace == unlisted {
-			t.Fatalf("group %d is of an unlisted span", g)
-		}
-	}
-	if n := len(r.kept.groups.list); n < 1000 {
-		t.Errorf("%d groups", n)
+	if n := len(r.kept.windows); n != 3 {
+		t.Errorf("%d windows are kept, want 3", n)
 	}
 }
 
@@ -242,12 +210,6 @@ func TestKeptChildren(t *testing.T) {
 	r.seal()
 	r.End(Ended{ID: 1, Trace: of, Name: "GET", Duration: second, LocalRoot: true})
 	r.seal()
-	for want := 1; want <= 2; want++ {
-		r.dropOldest()
-		if n := len(r.kept.spans.list); n != want {
-			t.Errorf("%d spans are kept, want %d", n, want)
-		}
-	}
 	v := r.View()
 	root, _ := v.Find(1)
 	if list := v.Children([]Span{root})[1]; len(list) != 1 || list[0].ID != 2 {

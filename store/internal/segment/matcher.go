@@ -76,31 +76,15 @@ func NewMatcher(label string, op Op, value string) (Matcher, error) {
 	return m, nil
 }
 
-// operators are the characters with a meaning in an expression, unless a backslash precedes.
-const operators = `\|.+*?()[]{}^$`
-
-// parseList returns the values of an expression without operators except |, nil for any
-// other expression.
+// parseList returns the values of an expression without operators except |, nil for another.
 func parseList(expression string) map[string]bool {
-	if !utf8.ValidString(expression) || strings.ContainsRune(expression, utf8.RuneError) {
+	if !utf8.ValidString(expression) || strings.ContainsAny(expression, `\.+*?()[]{}^$`) {
 		return nil
 	}
 	list := make(map[string]bool)
-	var value []byte
-	for i := 0; i < len(expression); i++ {
-		switch c := expression[i]; {
-		case c == '|':
-			list[string(value)] = true
-			value = value[:0]
-			continue
-		case c == '\\' && i+1 < len(expression) && strings.IndexByte(operators, expression[i+1]) >= 0:
-			i++
-		case strings.IndexByte(operators, c) >= 0:
-			return nil
-		}
-		value = append(value, expression[i])
+	for value := range strings.SplitSeq(expression, "|") {
+		list[value] = true
 	}
-	list[string(value)] = true
 	return list
 }
 

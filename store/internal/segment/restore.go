@@ -33,8 +33,8 @@ const maxFile = 128 << 20
 type loader struct {
 	room   *Room
 	report func(error)
-	own    *disk             // nil if nothing is written
-	owners map[string]*owner // by the directory of a process
+	own    *disk // nil if nothing is written
+	owner  owner // of profiles without a resource
 	stop   atomic.Bool
 	done   chan struct{} // closed when all is restored
 	// unreadable is the number of files and directories that could not be read. leftOut and
@@ -43,7 +43,7 @@ type loader struct {
 }
 
 func newLoader(r *Room, report func(error), own *disk) *loader {
-	l := &loader{room: r, own: own, owners: make(map[string]*owner), done: make(chan struct{})}
+	l := &loader{room: r, own: own, done: make(chan struct{})}
 	l.report = func(err error) {
 		l.unreadable.Add(1)
 		report(err)
@@ -190,11 +190,7 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 		err = errors.New("its end is missing")
 	}
 	s := newSegment()
-	dir := filepath.Dir(of.path)
-	if l.owners[dir] == nil {
-		l.owners[dir] = &owner{}
-	}
-	s.earlier, s.owner = true, l.owners[dir]
+	s.earlier, s.owner = true, &l.owner
 	for _, w := range slices.Backward(windows) {
 		if s.bytes() > room {
 			l.leftOut.Add(1)

@@ -101,7 +101,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 		a.Held++
 		a.Until = max(a.Until, f.end)
 		column := slices.Index(f.types, a.Type)
-		if !f.matches || column < 0 || a.Type.Momentary() && !q.Windows && current[f.name()] != f.window {
+		if !f.matches || column < 0 || a.Type.Momentary() && !q.Windows && current[f.name()] != f {
 			continue
 		}
 		b.add(f, column)
@@ -207,7 +207,7 @@ func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, er
 
 // newest returns the latest window with matches of each service. Segments of earlier processes
 // are in the order of these: a clock may be set back.
-func newest(windows []found) map[string]*window {
+func newest(windows []found) map[string]*found {
 	latest := make(map[string]*found)
 	for i := range windows {
 		f := &windows[i]
@@ -218,11 +218,7 @@ func newest(windows []found) map[string]*window {
 			latest[f.name()] = f
 		}
 	}
-	of := make(map[string]*window)
-	for service, f := range latest {
-		of[service] = f.window
-	}
-	return of
+	return latest
 }
 
 // setType finds the types of the kind. The types of the newest window are first.

@@ -6,7 +6,7 @@
 // never changes. It is dropped as a whole, and so it has no reference counts.
 //
 // intake.go takes spans, room.go adds them and profiles to the open segment. kept.go chooses
-// what outlives its segment. segment.go, code.go, groups.go and window.go are a segment.
+// what outlives its segment. segment.go, code.go and window.go are a segment.
 // spans.go has its spans, index.go its sums by id and the ranks of spans. samples.go and
 // sum.go sum rows, matcher.go selects them. list.go lists spans and tree.go what is above and below, both in a View, which
 // view.go opens. disk.go writes, directory.go finds and restore.go reads files.

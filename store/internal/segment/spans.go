@@ -58,11 +58,14 @@ type record struct {
 
 func (r *record) end() int64 { return r.start + r.duration }
 
-// NameTotal is the number of spans of one name that ended in a segment, and their times.
+// NameTotal is the number of spans of one name that ended, and their times. An answer also has
+// the CPU time of their rows, and the span_name of some of them, "" without rows.
 type NameTotal struct {
 	Service, Name         string
 	Spans, Errors         int64
 	Duration, MaxDuration int64
+	Label                 string
+	CPU, Samples          int64
 }
 
 const (
@@ -280,6 +283,6 @@ func (s *spans) sort() {
 
 // bytes returns the memory of the records and totals.
 func (s *spans) bytes() int64 {
-	const total, key, child = 64, memory.String*2 + 8, 17
+	const total, key, child = 96, memory.String*2 + 8, 17
 	return memory.Slice(s.list) + s.texts.bytes() + memory.Alloc(total*int64(cap(s.totals))) + s.names + memory.Map(len(s.places), key) + memory.Map(len(s.children), child)
 }

@@ -160,21 +160,13 @@ func (v *View) Windows() (list []Window) {
 	return list
 }
 
-// NameSum is a NameTotal with the CPU time of the rows of these spans. Label is the
-// span_name of some of the rows, "" without rows.
-type NameSum struct {
-	NameTotal
-	Label        string
-	CPU, Samples int64
-}
-
 // Names returns the spans that ended in the segments held and the CPU time of their rows,
 // by name.
-func (v *View) Names(ctx context.Context) ([]NameSum, error) {
-	places := make(map[nameKey]*NameSum)
-	sum := func(key nameKey) *NameSum {
+func (v *View) Names(ctx context.Context) ([]NameTotal, error) {
+	places := make(map[nameKey]*NameTotal)
+	sum := func(key nameKey) *NameTotal {
 		if places[key] == nil {
-			places[key] = &NameSum{NameTotal: NameTotal{Service: key.service, Name: key.name}}
+			places[key] = &NameTotal{Service: key.service, Name: key.name}
 		}
 		return places[key]
 	}
@@ -205,7 +197,7 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 			if w.kind != exporter.KindCPU {
 				continue
 			}
-			last, to, known := -1, &NameSum{}, make([]*NameSum, len(labels))
+			last, to, known := -1, &NameTotal{}, make([]*NameTotal, len(labels))
 			for row := range w.len() {
 				if g := w.groups.At(row); g != last {
 					last = g
@@ -228,7 +220,7 @@ func (v *View) Names(ctx context.Context) ([]NameSum, error) {
 			}
 		}
 	}
-	var list []NameSum
+	var list []NameTotal
 	for key, of := range places {
 		if key.name != "" || ended[key] {
 			list = append(list, *of)
