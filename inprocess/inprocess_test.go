@@ -189,8 +189,9 @@ func TestOptIn(t *testing.T) {
 	}
 }
 
-// Nil arguments count as none.
-func TestNilArguments(t *testing.T) {
+// Nil arguments count as none. A program that logs the error of Start and goes on has a nil
+// Profiling.
+func TestNil(t *testing.T) {
 	for name, tp := range map[string]inprocess.TracerProvider{"nil": nil, "nil pointer": (*spanprof.TracerProvider)(nil)} {
 		p, err := inprocess.Start(tp, nil, inprocess.WithExporter(nil), goroutines)
 		if err != nil {
@@ -201,14 +202,10 @@ func TestNilArguments(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// A program that logs the error of Start and goes on has a nil Profiling.
-func TestNilProfiling(t *testing.T) {
 	var p *inprocess.Profiling
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	if w.Code != http.StatusNotFound || p.Flush(t.Context()) != nil || p.Shutdown(t.Context()) != nil {
-		t.Errorf("page %d, or an error of Flush or Shutdown", w.Code)
+	if err := errors.Join(p.Flush(t.Context()), p.WriteReport(w), p.Shutdown(t.Context())); err != nil || w.Code != http.StatusNotFound {
+		t.Errorf("page %d, error %v", w.Code, err)
 	}
 }

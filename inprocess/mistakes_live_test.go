@@ -22,7 +22,7 @@ import (
 
 // mistake is a program with one. Each runs in a process of its own.
 type mistake struct {
-	// what is the mistake, id the finding of it.
+	// what is the mistake, id the finding of it. Programs without a mistake have no id.
 	what, id string
 	// wrong is false for a note.
 	wrong bool
@@ -86,6 +86,24 @@ func work(d time.Duration) {
 // tests the rules over these facts, and over the status of the profiler and the store.
 var mistakes = []mistake{
 	{
+		what: "as documented",
+		run: func(p *program) {
+			p.start(wrapped())
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
+		what: "a reload with the store's processor on the new provider",
+		run: func(p *program) {
+			old := wrapped()
+			p.start(old)
+			p.serve(otel.Tracer("shop"), 200)
+			must(old.Shutdown(p))
+			wrapped().RegisterSpanProcessor(p.Store().SpanProcessor())
+			p.serve(otel.Tracer("shop"), 200)
+		},
+	},
+	{
 		what: "the SDK's provider is not wrapped", id: "spans-without-labels", wrong: true,
 		logged: `200 of 200 local root spans have no labels, all of 1 tracer "shop"`,
 		run: func(p *program) {
@@ -130,21 +148,5 @@ var mistakes = []mistake{
 				must(p.Flush(p))
 			}
 		},
-	},
-}
-
-// healthy are programs without a mistake.
-var healthy = map[string]func(*program){
-	"as documented": func(p *program) {
-		p.start(wrapped())
-		p.serve(otel.Tracer("shop"), 200)
-	},
-	"a reload with the store's processor on the new provider": func(p *program) {
-		old := wrapped()
-		p.start(old)
-		p.serve(otel.Tracer("shop"), 200)
-		must(old.Shutdown(p))
-		wrapped().RegisterSpanProcessor(p.Store().SpanProcessor())
-		p.serve(otel.Tracer("shop"), 200)
 	},
 }

@@ -31,9 +31,6 @@ func TestReport(t *testing.T) {
 	if err := newReported(t, "").WriteReport(&b); err != nil || !strings.Contains(b.String(), `id="frozen" data-page="./?order=slowest"`) {
 		t.Errorf("error %v, report %.300s", err, b.String())
 	}
-	if err := (*Profiling)(nil).WriteReport(&b); err != nil {
-		t.Error(err)
-	}
 }
 
 // The file of the environment is private, and replaces another one.

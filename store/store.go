@@ -33,7 +33,7 @@ type Store struct {
 	origins origins
 	exact   exactTimes
 	running running
-	runs    atomic.Bool // spans, as of the last view or poll
+	runs    atomic.Bool // spans, as of the last view
 	// readOnly is set for the store of OpenDirectory.
 	readOnly bool
 	// asking bounds the questions that run over all rows at a time.
@@ -161,20 +161,6 @@ func (s *Store) Lookup(id string) (name, traceID string, ok bool) {
 		traceID = e.Trace.String()
 	}
 	return e.Name, traceID, ok
-}
-
-// Generation returns the generation that a view opened now has: see [Live].
-func (s *Store) Generation() uint64 {
-	s.settle()
-	return s.room.Generation()
-}
-
-// settle records the spans that have ended, and counts a change if spans run after none did.
-func (s *Store) settle() {
-	s.intake.Drain()
-	if runs := len(s.running.list()) > 0; s.runs.Swap(runs) != runs && runs {
-		s.room.Changed()
-	}
 }
 
 // SpanResource returns the resource of the span that ended last, nil before there is one.

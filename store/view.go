@@ -97,7 +97,10 @@ func (s *Store) View(ctx context.Context, _, _ time.Time) (View, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.settle()
+	s.intake.Drain()
+	if runs := len(s.running.list()) > 0; s.runs.Swap(runs) != runs && runs {
+		s.room.Changed() // spans run, and none did in the last view
+	}
 	v := s.room.View()
 	return &view{v, ctx, s, s.stats(v.Stats)}, nil
 }

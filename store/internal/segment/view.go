@@ -125,13 +125,6 @@ func (r *Room) Lookup(id ident.Key) (Ended, bool) {
 	return Ended{}, false
 }
 
-// Generation returns a number that increases with each change.
-func (r *Room) Generation() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.generation
-}
-
 // Changed counts a change beside the room.
 func (r *Room) Changed() {
 	r.mu.Lock()
