@@ -160,7 +160,6 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// hostAllowed reports whether a request for host may be answered.
 func hostAllowed(host string, allowed []string) bool {
 	name := hostname(host)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -176,7 +175,6 @@ func hostAllowed(host string, allowed []string) bool {
 // URL.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// setSecurityHeaders sets the headers that every answer has.
 func setSecurityHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", contentPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")

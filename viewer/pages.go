@@ -163,7 +163,6 @@ const maxAnswerTime = 30 * time.Second
 
 var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, or without regular expressions", maxAnswerTime)
 
-// answer answers a question from one view of the source.
 func (h *handler) answer(ctx context.Context, p page, q *question) (resp response, err error) {
 	limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
 	defer cancel()

@@ -17,14 +17,12 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// parseProfile reads the query of a flame graph.
 func parseProfile(q *question) (err error) {
 	q.query, err = parseQuery(q.params, "query", "from", "until")
 	q.about = []answer.Query{q.query}
 	return err
 }
 
-// parseComparison reads two queries of one type.
 func parseComparison(q *question) (err error) {
 	if q.query, err = parseQuery(q.params, "leftQuery", "leftFrom", "leftUntil"); err != nil {
 		return err
@@ -36,7 +34,6 @@ func parseComparison(q *question) (err error) {
 	return answer.Comparable(q.query, q.right)
 }
 
-// parseSource reads the place of a line of source code.
 func parseSource(q *question) (err error) {
 	if q.line, err = strconv.Atoi(q.params.Get("line")); err != nil || q.line < 1 {
 		return answer.BadRequestf("line is missing, or no line number")
@@ -94,7 +91,6 @@ const (
 
 var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest, "slowest": store.Slowest, "cpu": store.MostCPU}
 
-// parseSpans reads the conditions of the list of spans.
 func parseSpans(asked *question) (err error) {
 	params := asked.params
 	order, known := spanOrders[params.Get("order")]
@@ -146,7 +142,6 @@ func parseSpans(asked *question) (err error) {
 	return err
 }
 
-// parseNames reads the order and the length of the table of names.
 func parseNames(q *question) error {
 	if q.sort = cmp.Or(q.params.Get("sort"), answer.Sorts[0]); !slices.Contains(answer.Sorts, q.sort) {
 		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))

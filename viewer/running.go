@@ -62,7 +62,6 @@ func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
 	h.servePage(w, r, "leaks")
 }
 
-// findLeaks answers the leaked goroutines.
 func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 	if h.leaks == nil {
 		return a.Leaks(nil)

@@ -11,7 +11,6 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// maxDiffRows bounds the differences of a comparison.
 const maxDiffRows = 2000
 
 // Comparison is two profiles and how they differ.

@@ -60,7 +60,6 @@ func NewReader(ctx context.Context, view store.View, status *Status, p *Program)
 	return r
 }
 
-// summary sums what was selected.
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	r.err = cmp.Or(r.err, err)
@@ -86,7 +85,6 @@ func (r *Reader) fixed() bool { return r.info.Lacks.Has(store.LacksUpdates) }
 // ranged reports whether answers are only about the time of the request.
 func (r *Reader) ranged() bool { return r.info.Lacks.Has(store.LacksWindows) }
 
-// records reports whether the source has records of spans.
 func (r *Reader) records() bool { return !r.info.Lacks.Has(store.LacksRecords) }
 
 // notes returns the notes of the view, after other notes.
@@ -149,7 +147,6 @@ func (r *Reader) allWindows() []store.WindowInfo {
 	return r.windows
 }
 
-// has reports whether there are profiles of a kind.
 func (r *Reader) has(kind exporter.Kind) bool {
 	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
 }
@@ -190,7 +187,6 @@ func (r *Reader) list(about string, q store.SpanQuery) store.SpanList {
 
 func (r *Reader) spans(q store.SpanQuery) []store.Span { return r.list("spans", q).Spans }
 
-// span returns the span or manual exemplar with an id.
 func (r *Reader) span(id string) (span store.Span, known bool) {
 	return r.spanOf(store.SpanQuery{ID: id})
 }
@@ -237,10 +233,8 @@ func (r *Reader) sumsOf(action string, q Query, asked store.Query) *store.Sample
 // store may take in profiles of several.
 type services []string
 
-// several reports whether there is work of several services.
 func (s services) several() bool { return len(s) > 1 }
 
-// among reports whether name is one of several services.
 func (s services) among(name string) bool { return s.several() && slices.Contains(s, name) }
 
 // query returns the query for the CPU time of a service.

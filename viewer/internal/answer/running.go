@@ -54,7 +54,6 @@ func (s *Stack) Add(function, file string, line int) {
 	s.Frames = append(s.Frames, fmt.Sprintf("%s  %s:%d", function, path.Base(file), line))
 }
 
-// maxRoots bounds the list.
 const maxRoots = 200
 
 const runningNote = "An open span is listed while a goroutine carries its labels. " +

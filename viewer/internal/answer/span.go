@@ -63,7 +63,6 @@ func nameKinds(list []Span, of []store.Span) {
 	}
 }
 
-// kind returns what stands behind the name of a span with a kind.
 func (s *Span) kind() string {
 	if s.Kind == "" {
 		return ""
@@ -83,7 +82,6 @@ func (s Span) title() string {
 	return "(unnamed)"
 }
 
-// name returns what a list shows beside the id.
 func (s Span) name() string {
 	if title := s.title(); title != s.ProfileID {
 		return title
@@ -113,7 +111,6 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
 }
 
-// attributeText returns an attribute in one line.
 func attributeText(a store.Attribute) string {
 	text := termtext.OneLine(a.Key) + "="
 	if value := termtext.OneLine(a.Value); strings.ContainsRune(value, ' ') {

@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,7 +162,7 @@ func (l *SpanList) Text() string {
 		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
 	}
 	for _, g := range named[:min(textNames, len(named))] {
-		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
+		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), url.QueryEscape(g.Name))
 	}
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
@@ -170,7 +171,6 @@ func (l *SpanList) Text() string {
 	return b.String()
 }
 
-// textNames bounds the names above a list.
 const textNames = 4
 
 // writeHead writes what stands above the spans: the service, what there is to know about the

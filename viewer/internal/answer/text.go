@@ -39,7 +39,6 @@ func (a *Profile) Text() string {
 	return b.String()
 }
 
-// writeNote writes a remark, if there is one.
 func writeNote(b *strings.Builder, note string) {
 	if note != "" {
 		termtext.Prose(b, "", 0, "note: "+note)
@@ -163,7 +162,6 @@ func writeFunctions(b *strings.Builder, functions []flame.Function, total int64,
 	}
 }
 
-// textLines bounds the lines of a function in the text form.
 const textLines = 3
 
 // withLines adds the lines with most self to a name, where they fit into n columns.

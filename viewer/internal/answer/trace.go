@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -41,10 +40,10 @@ type Children struct {
 	Meaning string `json:"meaning"`
 }
 
-// newChildren returns nil if no span below span has samples of the query's kind. trace
-// has the spans of its trace.
+// newChildren returns nil if no span below span has samples. trace has the spans
+// of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
-	ids, room, left, found := []string{span.ProfileID}, maxListedBytes, 0, false
+	ids, room, left := []string{span.ProfileID}, maxListedBytes, 0
 	sums.EachBelow(span, trace, func(s store.Span) bool {
 		if s.SamplesHeld == 0 {
 			return true
@@ -54,10 +53,9 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 			return true
 		}
 		ids = append(ids, s.ProfileID)
-		found = found || sampled(s, q.Type.Kind)
 		return true
 	})
-	if !found {
+	if len(ids) == 1 {
 		return nil
 	}
 	meaning := "this span with " + termtext.Plural(len(ids)-1, "span") + " below it"
@@ -65,17 +63,6 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 		meaning += fmt.Sprintf(", without %d more for which one query has no room", left)
 	}
 	return &Children{Query: withIDs(q.Query, ids).String(), Meaning: meaning}
-}
-
-// sampled reports whether a span with samples may have some of a kind.
-func sampled(s store.Span, kind exporter.Kind) bool {
-	switch kind {
-	case exporter.KindCPU:
-		return s.CPUSamples > 0
-	case exporter.KindWall:
-		return s.WallSamples > 0
-	}
-	return true
 }
 
 // localRoot returns another query if q selects nothing, and a note. q has the ids of a trace and
