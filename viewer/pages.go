@@ -112,8 +112,8 @@ type question struct {
 	spans        store.SpanQuery
 	sort         string // of names
 	line         int    // of source code
-	// about has the times that the answer is about.
-	about []answer.Query
+	// from and until bound the time that the answer is about.
+	from, until time.Time
 }
 
 // servePage reads a request, and answers it in its format.
@@ -174,8 +174,7 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 	if err := ctx.Err(); err != nil {
 		return resp, err // The client has gone away.
 	}
-	from, until := answer.Between(q.about...)
-	view, err := h.source.View(limited, from, until)
+	view, err := h.source.View(limited, q.from, q.until)
 	if err != nil {
 		return resp, err
 	}

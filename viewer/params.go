@@ -19,7 +19,7 @@ import (
 
 func parseProfile(q *question) (err error) {
 	q.query, err = parseQuery(q.params, "query", "from", "until")
-	q.about = []answer.Query{q.query}
+	q.from, q.until = q.query.From, q.query.Until
 	return err
 }
 
@@ -30,8 +30,17 @@ func parseComparison(q *question) (err error) {
 	if q.right, err = parseQuery(q.params, "rightQuery", "rightFrom", "rightUntil"); err != nil {
 		return err
 	}
-	q.about = []answer.Query{q.query, q.right}
-	return answer.Comparable(q.query, q.right)
+	if left, right := q.query.Type, q.right.Type; left != right {
+		return answer.BadRequestf("left is %s and right is %s: only profiles of one type can be compared", left.Name, right.Name)
+	}
+	q.from, q.until = q.query.From, q.query.Until
+	if !q.from.IsZero() && q.right.From.Before(q.from) {
+		q.from = q.right.From
+	}
+	if q.right.Until.IsZero() || !q.until.IsZero() && q.right.Until.After(q.until) {
+		q.until = q.right.Until
+	}
+	return nil
 }
 
 func parseSource(q *question) (err error) {
@@ -137,13 +146,12 @@ func parseSpans(asked *question) (err error) {
 		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
 	}
 	q.From, q.Until, err = parseRange(params, "from", "until")
-	asked.spans = q
-	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
+	asked.spans, asked.from, asked.until = q, q.From, q.Until
 	return err
 }
 
 func parseNames(q *question) error {
-	if q.sort = cmp.Or(q.params.Get("sort"), answer.Sorts[0]); !slices.Contains(answer.Sorts, q.sort) {
+	if q.sort = cmp.Or(q.params.Get("sort"), "cpu"); !slices.Contains(answer.Sorts, q.sort) {
 		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
 	}
 	return parseSpans(q)

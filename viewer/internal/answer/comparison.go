@@ -33,14 +33,6 @@ type Comparison struct {
 	Status *Status `json:"status,omitempty"`
 }
 
-// Comparable returns an error for two queries of different profile types.
-func Comparable(left, right Query) error {
-	if left.Type != right.Type {
-		return BadRequestf("left is %s and right is %s: only profiles of one type can be compared", left.Type.Name, right.Type.Name)
-	}
-	return nil
-}
-
 // Compare answers how what right selects differs from what left selects.
 func (r *Reader) Compare(left, right Query) (*Comparison, error) {
 	fns := flame.NewFunctions(r.ofHost(right))

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
@@ -64,19 +63,6 @@ func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summar
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	r.err = cmp.Or(r.err, err)
 	return s
-}
-
-// Between returns the time from the first to the last moment of queries; zero means no bound.
-func Between(queries ...Query) (from, until time.Time) {
-	for i, q := range queries {
-		if i == 0 || q.From.IsZero() || !from.IsZero() && q.From.Before(from) {
-			from = q.From
-		}
-		if i == 0 || q.Until.IsZero() || !until.IsZero() && q.Until.After(until) {
-			until = q.Until
-		}
-	}
-	return from, until
 }
 
 // fixed reports whether the source receives nothing while it is read.
