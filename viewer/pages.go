@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,9 +69,10 @@ var pages = map[string]page{
 		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.Timeline(q.query) },
 	},
 	"source": {
-		fallback: formatJSON, parse: parseSource,
+		fallback: formatJSON, parse: parseNothing,
 		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
-			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), q.line)
+			line, _ := strconv.Atoi(q.params.Get("line")) // there is no line 0
+			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), line)
 		},
 	},
 	"about": {
@@ -111,7 +113,6 @@ type question struct {
 	query, right answer.Query
 	spans        store.SpanQuery
 	sort         string // of names
-	line         int    // of source code
 	// from and until bound the time that the answer is about.
 	from, until time.Time
 }

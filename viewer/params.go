@@ -43,13 +43,6 @@ func parseComparison(q *question) (err error) {
 	return nil
 }
 
-func parseSource(q *question) (err error) {
-	if q.line, err = strconv.Atoi(q.params.Get("line")); err != nil || q.line < 1 {
-		return answer.BadRequestf("line is missing, or no line number")
-	}
-	return nil
-}
-
 // parseQuery reads a query from three parameters. Where a side of a comparison lacks one,
 // the page's own parameter counts.
 func parseQuery(params url.Values, name, from, until string) (answer.Query, error) {

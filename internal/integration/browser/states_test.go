@@ -138,7 +138,7 @@ func TestStates(t *testing.T) {
 	})
 	b.run("its rows", until(`document.querySelectorAll('.spans tbody tr').length === 100`))
 	b.run("the names", chromedp.WaitVisible(css(`.names`)))
-	text("more names", `.aside:first-child > button`, `^Show 122 more names, `)
+	text("more names", `.aside:first-child > button`, `^Show 92 more names, `)
 	b.run("nothing else is on its way", settled)
 	held(func() {
 		b.run("another order that is on its way",

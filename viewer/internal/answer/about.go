@@ -69,15 +69,13 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 		return nil, err
 	}
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
-	a := &About{Name: q.Name, Kinds: r.kinds(all), Slowest: []Span{}, cpu: r.selection(all)}
+	a := &About{Name: q.Name, Kinds: r.kinds(all), cpu: r.selection(all)}
 	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
 	a.Parts = r.shares(Query{Query: ql.OfType(flameql.Wall), From: q.From, Until: q.Until}, a.cpu)
 	a.Sentence = r.spread(q.Name, held)
 	a.Tail = r.tail(held)
 	slices.SortStableFunc(held, func(a, b store.Span) int { return cmp.Compare(b.Duration, a.Duration) })
-	for _, s := range held[:min(aboutSpans, len(held))] {
-		a.Slowest = append(a.Slowest, r.newSpan(s))
-	}
+	a.Slowest = r.newSpans(held[:min(aboutSpans, len(held))])
 	if others != "" {
 		others = "the functions are of all spans of this name, " + others
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
@@ -75,11 +74,10 @@ func (r *Reader) records() bool { return !r.info.Lacks.Has(store.LacksRecords) }
 
 // notes returns the notes of the view, after other notes.
 func (r *Reader) notes(others ...string) string {
-	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
 	}
-	return strings.Join(others, "; ")
+	return joinNotes(others...)
 }
 
 // ask sends a query to the view and keeps the first error.

@@ -15,7 +15,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Span is a span in an answer.
@@ -45,22 +44,25 @@ func (r *Reader) newSpan(s store.Span) Span {
 	return Span{Span: s, Coverage: s.Coverage.String(), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
 }
 
-// nameKinds sets Kind in a list where spans of a name have different kinds.
-func nameKinds(list []Span, of []store.Span) {
-	kinds := make(map[sums.Name]trace.SpanKind) // of a name, -1 for several
-	for i := range of {
-		name := sums.Name{Service: of[i].Service, Name: of[i].Name}
-		if known, kind := kinds[name], of[i].Kind; known == 0 {
-			kinds[name] = kind
-		} else if kind != 0 && kind != known {
-			kinds[name] = -1
+// newSpans returns a list. Spans have a kind where spans of their name have several.
+func (r *Reader) newSpans(of []store.Span) []Span {
+	list, kinds := make([]Span, len(of)), map[[2]string]map[trace.SpanKind]bool{}
+	for i, s := range of {
+		list[i] = r.newSpan(s)
+		name := [2]string{s.Service, s.Name}
+		if kinds[name] == nil {
+			kinds[name] = map[trace.SpanKind]bool{}
+		}
+		kinds[name][s.Kind] = true
+	}
+	for i, s := range of {
+		known := kinds[[2]string{s.Service, s.Name}]
+		delete(known, trace.SpanKindUnspecified)
+		if len(known) > 1 && known[s.Kind] {
+			list[i].Kind = s.Kind.String()
 		}
 	}
-	for i := range of {
-		if kinds[sums.Name{Service: of[i].Service, Name: of[i].Name}] < 0 && of[i].Kind != 0 {
-			list[i].Kind = of[i].Kind.String()
-		}
-	}
+	return list
 }
 
 func (s *Span) kind() string {
@@ -80,13 +82,6 @@ func (s Span) title() string {
 		return s.ProfileID
 	}
 	return "(unnamed)"
-}
-
-func (s Span) name() string {
-	if title := s.title(); title != s.ProfileID {
-		return title
-	}
-	return "(no span)"
 }
 
 // wall returns the wall time as text. It is not known without a span's summary.

@@ -104,16 +104,11 @@ func (r *Reader) trace(span store.Span) []store.Span {
 }
 
 // listTrace returns the first spans of a trace. A span that is alone in its trace has no list.
-func (r *Reader) listTrace(all []store.Span) (spans []Span) {
+func (r *Reader) listTrace(all []store.Span) []Span {
 	if len(all) < 2 {
 		return nil
 	}
-	all = all[:min(len(all), maxTraceSpans)]
-	for _, s := range all {
-		spans = append(spans, r.newSpan(s))
-	}
-	nameKinds(spans, all)
-	return spans
+	return r.newSpans(all[:min(len(all), maxTraceSpans)])
 }
 
 // Baseline is the query for all profiles with a selection's labels except the ids.
@@ -196,7 +191,7 @@ func (r *Reader) labelOf(span store.Span) (label string, spans int) {
 			continue
 		}
 		spans += t.Spans
-		if t.Service == span.Service {
+		if span.Service == "" || t.Service == span.Service {
 			label = cmp.Or(label, t.Label)
 		}
 	}
