@@ -69,13 +69,7 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 	if q.From, q.Until, err = parseRange(params, from, until); err != nil {
 		return q, err
 	}
-	switch labels := params.Get("labels"); labels {
-	case "":
-	case "ids":
-		q.KeepIDs = true
-	default:
-		return q, answer.BadRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
-	}
+	q.KeepIDs = params.Get("labels") == "ids"
 	return q, nil
 }
 

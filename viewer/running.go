@@ -38,10 +38,7 @@ type RunningStack struct {
 // f costs a garbage collection. It is called for each click, and for each request of a program. A
 // handler calls it once at a time.
 func WithLeaks(f func(io.Writer) error) Option {
-	return optionFunc(func(c config) config {
-		c.leaks = f
-		return c
-	})
+	return optionFunc(func(c *config) { c.leaks = f })
 }
 
 // serveLeaks answers the leaked goroutines. Pages of other sites cannot cause a garbage collection:
@@ -82,7 +79,7 @@ func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 //
 // f is called for each request for that page, and must be safe for concurrent use.
 func WithRunning(f func() []Running) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.running = func(now time.Time) []answer.Root {
 			roots := []answer.Root{}
 			for _, r := range f() {
@@ -90,7 +87,6 @@ func WithRunning(f func() []Running) Option {
 			}
 			return roots
 		}
-		return c
 	})
 }
 

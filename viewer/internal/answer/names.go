@@ -68,7 +68,12 @@ type Sum struct {
 
 // names returns a row for each total, with the times of the spans that are held.
 func (r *Reader) names(totals []store.NameTotal, spreads map[sums.Name]*sums.Spread) []Name {
-	held, labels := r.services(), sums.LabelNames(totals)
+	held, labels := r.services(), map[sums.Name]int{} // the number of names of a label
+	for _, t := range totals {
+		if t.Spans > 0 { // the earlier name of a renamed span has samples only
+			labels[sums.Name{Service: t.Service, Name: t.Label}]++
+		}
+	}
 	rows := make([]Name, 0, len(totals))
 	for _, t := range totals {
 		row := Name{NameTotal: t, CPUInclusive: t.CPU}
@@ -129,7 +134,7 @@ func (t *NameTable) labelled(r *Reader, service string) {
 		}
 		q := Query{Query: flameql.Query{Type: typ}, service: service}
 		asked := q.store()
-		asked.Labels = sums.Labels
+		asked.Labels = []string{"service_name", labelkey.SpanName}
 		a, err := r.view.Samples(asked)
 		if err != nil {
 			if !errors.Is(err, store.ErrUnknownSampleType) { // a heap profile of another tool
@@ -137,7 +142,11 @@ func (t *NameTable) labelled(r *Reader, service string) {
 			}
 			return nil
 		}
-		return sums.LabelTotals(a)
+		all := make(map[sums.Name]time.Duration, len(a.Sums))
+		for _, s := range a.Sums {
+			all[sums.Name{Service: s.Labels[0], Name: s.Labels[1]}] += time.Duration(s.Value)
+		}
+		return all
 	}
 	ran, waited := totals(r.cpuType().Kind, r.cpuType()), totals(exporter.KindWall, flameql.Wall)
 	allocated := totals(exporter.KindHeap, flameql.Allocated) // in bytes
