@@ -44,7 +44,7 @@ func TestLines(t *testing.T) {
 	h := viewer.Handler(s, viewer.WithRunning(func() (all []viewer.Running) {
 		for i := range 20 {
 			stack := viewer.RunningStack{Goroutines: 1, Frames: make([]runtime.Frame, 30)}
-			all = append(all, viewer.Running{ID: fmt.Sprint(i), Start: time.Now(), Stacks: []viewer.RunningStack{stack, stack}})
+			all = append(all, viewer.Running{ID: fmt.Sprint(i), Start: time.Now(), Stacks: []viewer.RunningStack{stack, {Goroutines: 1, Frames: stack.Frames[1:]}}})
 		}
 		return all
 	}))

@@ -156,24 +156,16 @@ func (h *handler) currentStatus() *answer.Status {
 		return out
 	}
 	s := h.status()
-	out.Running = &s.Running
-	out.CanFlush = out.CanFlush && s.Running
-	out.WindowEnd = s.WindowEnd
-	out.Message, out.Host = s.Message, s.Host
+	out.Running, out.CanFlush = &s.Running, out.CanFlush && s.Running
+	out.WindowEnd, out.Message, out.Host = s.WindowEnd, s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
 	}
-	out.SelfCheck = s.SelfCheck.answer()
-	return out
-}
-
-func (s *SelfCheck) answer() *answer.SelfCheck {
-	if s.Checks == 0 {
-		return nil
-	}
-	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps, Started: s.SpansStarted, Sampled: s.SpansSampled}
-	for _, f := range s.Findings {
-		out.Findings = append(out.Findings, answer.Finding(f))
+	if check := s.SelfCheck; check.Checks > 0 {
+		out.SelfCheck = &answer.SelfCheck{Checks: check.Checks, Findings: []answer.Finding{}, Gaps: check.Gaps, Started: check.SpansStarted, Sampled: check.SpansSampled}
+		for _, f := range check.Findings {
+			out.SelfCheck.Findings = append(out.SelfCheck.Findings, answer.Finding(f))
+		}
 	}
 	return out
 }

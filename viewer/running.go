@@ -83,24 +83,16 @@ func WithRunning(f func() []Running) Option {
 		c.running = func(now time.Time) []answer.Root {
 			roots := []answer.Root{}
 			for _, r := range f() {
-				roots = append(roots, r.answer(now))
+				root := answer.Root{ProfileID: r.ID, TraceID: r.TraceID, Name: r.Name}
+				if !r.Start.IsZero() {
+					root.AgeNs = max(1, now.Sub(r.Start).Nanoseconds())
+				}
+				for _, s := range r.Stacks {
+					root.Add(s.Goroutines, s.Frames)
+				}
+				roots = append(roots, root)
 			}
 			return roots
 		}
 	})
-}
-
-func (r *Running) answer(now time.Time) answer.Root {
-	root := answer.Root{ProfileID: r.ID, TraceID: r.TraceID, Name: r.Name}
-	if !r.Start.IsZero() {
-		root.AgeNs = max(1, now.Sub(r.Start).Nanoseconds())
-	}
-	for _, s := range r.Stacks {
-		stack := answer.Stack{Goroutines: s.Goroutines}
-		for _, f := range s.Frames {
-			stack.Add(f.Function, f.File, f.Line)
-		}
-		root.Stacks = append(root.Stacks, stack)
-	}
-	return root
 }
