@@ -53,13 +53,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	segment := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	_, isPage := pages[segment]
-	asset, isAsset := static.Assets[segment]
+	asset := static.Asset(segment)
 	switch {
 	case segment == "flush":
 		h.serveFlush(w, r)
 	case segment == "leaks":
 		h.serveLeaks(w, r)
-	case !isPage && !isAsset:
+	case !isPage && asset == nil:
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
@@ -69,7 +69,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		pageResponse().write(w, r, http.StatusOK)
 	case fromOtherSite(r.Header):
 		http.Error(w, "spanprof: pages of other sites may link to the pages here, but not load what is here", http.StatusForbidden)
-	case isAsset:
+	case asset != nil:
 		asset(w, r)
 	default:
 		h.servePage(w, r, segment)
@@ -160,7 +160,6 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// hostAllowed reports whether a request for host may be answered.
 func hostAllowed(host string, allowed []string) bool {
 	name := hostname(host)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -176,7 +175,6 @@ func hostAllowed(host string, allowed []string) bool {
 // URL.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// setSecurityHeaders sets the headers that every answer has.
 func setSecurityHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", contentPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")

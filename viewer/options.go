@@ -14,12 +14,12 @@ import (
 
 // Option configures Handler. A nil Option does nothing.
 type Option interface {
-	apply(config) config
+	apply(*config)
 }
 
-type optionFunc func(config) config
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	flush   func(context.Context) error
@@ -35,7 +35,7 @@ type config struct {
 func newConfig(opts []Option) (c config) {
 	for _, opt := range opts {
 		if opt != nil {
-			c = opt.apply(c)
+			opt.apply(&c)
 		}
 	}
 	return c
@@ -47,10 +47,7 @@ func newConfig(opts []Option) (c config) {
 //
 // The context is the request's. f must be safe for concurrent use.
 func WithFlush(f func(context.Context) error) Option {
-	return optionFunc(func(c config) config {
-		c.flush = f
-		return c
-	})
+	return optionFunc(func(c *config) { c.flush = f })
 }
 
 // WithStatus sets the function that returns the state of the profiler. By default
@@ -58,10 +55,7 @@ func WithFlush(f func(context.Context) error) Option {
 //
 // f is called for every request for data and must be safe for concurrent use.
 func WithStatus(f func() Status) Option {
-	return optionFunc(func(c config) config {
-		c.status = f
-		return c
-	})
+	return optionFunc(func(c *config) { c.status = f })
 }
 
 // WithAllowedHosts adds host names under which the viewer answers, without port:
@@ -72,11 +66,10 @@ func WithStatus(f func() Status) Option {
 // loopback addresses. Otherwise a web page could read profiles through a name that
 // it resolves to this machine (DNS rebinding).
 func WithAllowedHosts(hosts ...string) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		for _, host := range hosts {
 			c.hosts = append(c.hosts, hostname(host))
 		}
-		return c
 	})
 }
 
@@ -97,10 +90,7 @@ type SourceCode struct {
 // WithSourceCode sets where the source code of the profiled program is. The page links the
 // lines of functions to it. By default nothing is known of the program.
 func WithSourceCode(code SourceCode) Option {
-	return optionFunc(func(c config) config {
-		c.program.Code = answer.Code(code)
-		return c
-	})
+	return optionFunc(func(c *config) { c.program.Code = answer.Code(code) })
 }
 
 // Status describes the profiler that feeds the viewer's store.
@@ -166,24 +156,16 @@ func (h *handler) currentStatus() *answer.Status {
 		return out
 	}
 	s := h.status()
-	out.Running = &s.Running
-	out.CanFlush = out.CanFlush && s.Running
-	out.WindowEnd = s.WindowEnd
-	out.Message, out.Host = s.Message, s.Host
+	out.Running, out.CanFlush = &s.Running, out.CanFlush && s.Running
+	out.WindowEnd, out.Message, out.Host = s.WindowEnd, s.Message, s.Host
 	for _, c := range s.Counters {
 		out.Counters = append(out.Counters, answer.Counter(c))
 	}
-	out.SelfCheck = s.SelfCheck.answer()
-	return out
-}
-
-func (s *SelfCheck) answer() *answer.SelfCheck {
-	if s.Checks == 0 {
-		return nil
-	}
-	out := &answer.SelfCheck{Checks: s.Checks, Findings: []answer.Finding{}, Gaps: s.Gaps, Started: s.SpansStarted, Sampled: s.SpansSampled}
-	for _, f := range s.Findings {
-		out.Findings = append(out.Findings, answer.Finding(f))
+	if check := s.SelfCheck; check.Checks > 0 {
+		out.SelfCheck = &answer.SelfCheck{Checks: check.Checks, Findings: []answer.Finding{}, Gaps: check.Gaps, Started: check.SpansStarted, Sampled: check.SpansSampled}
+		for _, f := range check.Findings {
+			out.SelfCheck.Findings = append(out.SelfCheck.Findings, answer.Finding(f))
+		}
 	}
 	return out
 }

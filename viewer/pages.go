@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,9 +69,10 @@ var pages = map[string]page{
 		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.Timeline(q.query) },
 	},
 	"source": {
-		fallback: formatJSON, parse: parseSource,
+		fallback: formatJSON, parse: parseNothing,
 		data: func(_ *handler, a *answer.Reader, q *question) (any, error) {
-			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), q.line)
+			line, _ := strconv.Atoi(q.params.Get("line")) // there is no line 0
+			return a.Code.Source(q.params.Get("package"), q.params.Get("file"), line)
 		},
 	},
 	"about": {
@@ -111,9 +113,8 @@ type question struct {
 	query, right answer.Query
 	spans        store.SpanQuery
 	sort         string // of names
-	line         int    // of source code
-	// about has the times that the answer is about.
-	about []answer.Query
+	// from and until bound the time that the answer is about.
+	from, until time.Time
 }
 
 // servePage reads a request, and answers it in its format.
@@ -163,7 +164,6 @@ const maxAnswerTime = 30 * time.Second
 
 var errTooLong = fmt.Errorf("the answer takes more than %v: ask for less time, or without regular expressions", maxAnswerTime)
 
-// answer answers a question from one view of the source.
 func (h *handler) answer(ctx context.Context, p page, q *question) (resp response, err error) {
 	limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
 	defer cancel()
@@ -175,8 +175,7 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 	if err := ctx.Err(); err != nil {
 		return resp, err // The client has gone away.
 	}
-	from, until := answer.Between(q.about...)
-	view, err := h.source.View(limited, from, until)
+	view, err := h.source.View(limited, q.from, q.until)
 	if err != nil {
 		return resp, err
 	}

@@ -17,14 +17,12 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-// parseProfile reads the query of a flame graph.
 func parseProfile(q *question) (err error) {
 	q.query, err = parseQuery(q.params, "query", "from", "until")
-	q.about = []answer.Query{q.query}
+	q.from, q.until = q.query.From, q.query.Until
 	return err
 }
 
-// parseComparison reads two queries of one type.
 func parseComparison(q *question) (err error) {
 	if q.query, err = parseQuery(q.params, "leftQuery", "leftFrom", "leftUntil"); err != nil {
 		return err
@@ -32,14 +30,15 @@ func parseComparison(q *question) (err error) {
 	if q.right, err = parseQuery(q.params, "rightQuery", "rightFrom", "rightUntil"); err != nil {
 		return err
 	}
-	q.about = []answer.Query{q.query, q.right}
-	return answer.Comparable(q.query, q.right)
-}
-
-// parseSource reads the place of a line of source code.
-func parseSource(q *question) (err error) {
-	if q.line, err = strconv.Atoi(q.params.Get("line")); err != nil || q.line < 1 {
-		return answer.BadRequestf("line is missing, or no line number")
+	if left, right := q.query.Type, q.right.Type; left != right {
+		return answer.BadRequestf("left is %s and right is %s: only profiles of one type can be compared", left.Name, right.Name)
+	}
+	q.from, q.until = q.query.From, q.query.Until
+	if !q.from.IsZero() && q.right.From.Before(q.from) {
+		q.from = q.right.From
+	}
+	if q.right.Until.IsZero() || !q.until.IsZero() && q.right.Until.After(q.until) {
+		q.until = q.right.Until
 	}
 	return nil
 }
@@ -70,13 +69,7 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 	if q.From, q.Until, err = parseRange(params, from, until); err != nil {
 		return q, err
 	}
-	switch labels := params.Get("labels"); labels {
-	case "":
-	case "ids":
-		q.KeepIDs = true
-	default:
-		return q, answer.BadRequestf("labels %q: the only choice is ids, which keeps profile_id, span_id and trace_id in pprof", labels)
-	}
+	q.KeepIDs = params.Get("labels") == "ids"
 	return q, nil
 }
 
@@ -94,7 +87,6 @@ const (
 
 var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest, "slowest": store.Slowest, "cpu": store.MostCPU}
 
-// parseSpans reads the conditions of the list of spans.
 func parseSpans(asked *question) (err error) {
 	params := asked.params
 	order, known := spanOrders[params.Get("order")]
@@ -141,14 +133,12 @@ func parseSpans(asked *question) (err error) {
 		return answer.BadRequestf("attribute: at most %d conditions count", maxAttributeConditions)
 	}
 	q.From, q.Until, err = parseRange(params, "from", "until")
-	asked.spans = q
-	asked.about = []answer.Query{{From: q.From, Until: q.Until}}
+	asked.spans, asked.from, asked.until = q, q.From, q.Until
 	return err
 }
 
-// parseNames reads the order and the length of the table of names.
 func parseNames(q *question) error {
-	if q.sort = cmp.Or(q.params.Get("sort"), answer.Sorts[0]); !slices.Contains(answer.Sorts, q.sort) {
+	if q.sort = cmp.Or(q.params.Get("sort"), "cpu"); !slices.Contains(answer.Sorts, q.sort) {
 		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
 	}
 	return parseSpans(q)

@@ -50,9 +50,6 @@ func TestIDsInPprof(t *testing.T) {
 			t.Errorf("GET %s: %d ids and %d names", test.address, ids, names)
 		}
 	}
-	if w := get(t, h, target("/", "query", ".cpu", "format", "pprof", "labels", "all")); w.Code != http.StatusBadRequest {
-		t.Errorf("unknown labels: status %d", w.Code)
-	}
 }
 
 // Tools divide the samples by the duration: the profile of a span lasts as long as the span.

@@ -20,7 +20,6 @@ import (
 // minGzipBytes is the length below which compression saves no packet.
 const minGzipBytes = 1400
 
-// format is the form of an answer.
 type format string
 
 const (

@@ -38,10 +38,7 @@ type RunningStack struct {
 // f costs a garbage collection. It is called for each click, and for each request of a program. A
 // handler calls it once at a time.
 func WithLeaks(f func(io.Writer) error) Option {
-	return optionFunc(func(c config) config {
-		c.leaks = f
-		return c
-	})
+	return optionFunc(func(c *config) { c.leaks = f })
 }
 
 // serveLeaks answers the leaked goroutines. Pages of other sites cannot cause a garbage collection:
@@ -62,7 +59,6 @@ func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
 	h.servePage(w, r, "leaks")
 }
 
-// findLeaks answers the leaked goroutines.
 func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 	if h.leaks == nil {
 		return a.Leaks(nil)
@@ -83,29 +79,20 @@ func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 //
 // f is called for each request for that page, and must be safe for concurrent use.
 func WithRunning(f func() []Running) Option {
-	return optionFunc(func(c config) config {
+	return optionFunc(func(c *config) {
 		c.running = func(now time.Time) []answer.Root {
 			roots := []answer.Root{}
 			for _, r := range f() {
-				roots = append(roots, r.answer(now))
+				root := answer.Root{ProfileID: r.ID, TraceID: r.TraceID, Name: r.Name}
+				if !r.Start.IsZero() {
+					root.AgeNs = max(1, now.Sub(r.Start).Nanoseconds())
+				}
+				for _, s := range r.Stacks {
+					root.Add(s.Goroutines, s.Frames)
+				}
+				roots = append(roots, root)
 			}
 			return roots
 		}
-		return c
 	})
-}
-
-func (r *Running) answer(now time.Time) answer.Root {
-	root := answer.Root{ProfileID: r.ID, TraceID: r.TraceID, Name: r.Name}
-	if !r.Start.IsZero() {
-		root.AgeNs = max(1, now.Sub(r.Start).Nanoseconds())
-	}
-	for _, s := range r.Stacks {
-		stack := answer.Stack{Goroutines: s.Goroutines}
-		for _, f := range s.Frames {
-			stack.Add(f.Function, f.File, f.Line)
-		}
-		root.Stacks = append(root.Stacks, stack)
-	}
-	return root
 }

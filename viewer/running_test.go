@@ -37,7 +37,7 @@ func TestRunning(t *testing.T) {
 	got.Roots[0].AgeNs = 0
 	stack := answer.Stack{Goroutines: 2, Frames: []string{"main.wait  main.go:7"}}
 	want := []answer.Root{
-		{ProfileID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Goroutines: 4, Stacks: []answer.Stack{stack, stack}, Query: `.cpu{profile_id="00f067aa0ba902b7"}`},
+		{ProfileID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Goroutines: 4, Stacks: []answer.Stack{{Goroutines: 4, Frames: stack.Frames}}, Query: `.cpu{profile_id="00f067aa0ba902b7"}`},
 		{ProfileID: "job 7", Goroutines: 2, Stacks: []answer.Stack{stack}, Query: `.cpu{profile_id="job 7"}`},
 	}
 	if diff := cmp.Diff(want, got.Roots); diff != "" {

@@ -151,7 +151,7 @@ func TestUnknownIDMayBeRunning(t *testing.T) {
 func TestUnitWithoutAProfile(t *testing.T) {
 	h := viewer.Handler(newStore(t))
 	for query, want := range map[string]string{
-		".cpu":           "CPU time 0 ns in 0 samples of 0 profile ids, 0 windows",
+		".cpu":           "CPU time 0 ns in 0 samples, 0 windows",
 		".alloc_space":   "heap allocated 0 B from 0 allocation sites, 0 windows",
 		".inuse_objects": "objects in use 0 from 0 allocation sites, 0 windows",
 	} {

@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -68,15 +69,13 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 		return nil, err
 	}
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
-	a := &About{Name: q.Name, Kinds: r.kinds(all), Slowest: []Span{}, cpu: r.selection(all)}
+	a := &About{Name: q.Name, Kinds: r.kinds(all), cpu: r.selection(all)}
 	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
 	a.Parts = r.shares(Query{Query: ql.OfType(flameql.Wall), From: q.From, Until: q.Until}, a.cpu)
 	a.Sentence = r.spread(q.Name, held)
 	a.Tail = r.tail(held)
 	slices.SortStableFunc(held, func(a, b store.Span) int { return cmp.Compare(b.Duration, a.Duration) })
-	for _, s := range held[:min(aboutSpans, len(held))] {
-		a.Slowest = append(a.Slowest, r.newSpan(s))
-	}
+	a.Slowest = r.newSpans(held[:min(aboutSpans, len(held))])
 	if others != "" {
 		others = "the functions are of all spans of this name, " + others
 	}
@@ -84,7 +83,6 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	return answered(r, a)
 }
 
-// spread returns the times of the spans of a name in a sentence.
 func (r *Reader) spread(name string, held []store.Span) string {
 	name = termtext.Clip(name, termtext.MaxQuoted)
 	if !r.records() {
@@ -113,7 +111,6 @@ func (r *Reader) spread(name string, held []store.Span) string {
 		duration(d.P50), duration(d.P95), duration(d.Max), duration(cpu/time.Duration(len(held))))
 }
 
-// tail compares the slow spans of a name with its median ones.
 func (r *Reader) tail(held []store.Span) *tail.Result {
 	byID := make(map[string]store.Span, len(held))
 	var spans []tail.Span
@@ -199,19 +196,6 @@ func at(stack []*profile.Location) string {
 	return ""
 }
 
-// inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
-func inAddress(text string) string {
-	var b strings.Builder
-	for _, c := range []byte(text) {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/=", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
-
 // Text returns the answer for a terminal, in at most 40 lines.
 func (a *About) Text() string {
 	var b strings.Builder
@@ -237,15 +221,15 @@ func (a *About) Text() string {
 	if len(a.Slowest) > 0 {
 		b.WriteString("\nthe slowest:\n")
 		for _, s := range a.Slowest {
-			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), inAddress(s.Query), s.marks())
+			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), url.QueryEscape(s.Query), s.marks())
 		}
 	}
 	b.WriteString("\nnext:\n")
 	for _, k := range a.Kinds {
 		if k.Samples > 0 {
-			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress(k.Query), k.Measure)
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", url.QueryEscape(k.Query), k.Measure)
 		}
 	}
-	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress(a.Name))
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", url.QueryEscape(a.Name))
 	return b.String()
 }

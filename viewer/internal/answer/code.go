@@ -4,9 +4,7 @@
 package answer
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"regexp"
@@ -153,35 +151,24 @@ func (c *Code) Source(pkg, file string, line int) (*SourceText, error) {
 	if c.Directory == "" {
 		return nil, BadRequestf("this viewer shows no source text: set the directory of viewer.WithSourceCode")
 	}
-	if c.Build == nil {
-		return nil, BadRequestf("the build information of the program is unknown")
-	}
 	p := c.place(pkg, file)
-	if p.module == "" || p.module != c.Build.Main.Path {
+	if c.Build == nil || p.module == "" || p.module != c.Build.Main.Path {
 		return nil, BadRequestf("%s is outside the main module", path.Base(file))
 	}
+	unread := BadRequestf("the source directory has no such file or line: %s:%d", p.path, line)
 	root, err := os.OpenRoot(c.Directory)
 	if err != nil {
-		return nil, BadRequestf("the source directory cannot be opened")
+		return nil, unread
 	}
 	defer root.Close() //nolint:errcheck // it was read
 	if info, err := root.Stat(p.path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource || path.Ext(p.path) != ".go" && path.Ext(p.path) != ".s" {
-		return nil, BadRequestf("the source directory has no such file: %s", p.path)
+		return nil, unread
 	}
-	f, err := root.Open(p.path)
-	if err != nil {
-		return nil, BadRequestf("the source directory has no such file: %s", p.path)
+	body, err := root.ReadFile(p.path)
+	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+	if err != nil || line < 1 || line > len(lines) {
+		return nil, unread
 	}
-	defer f.Close() //nolint:errcheck // it was read
-	text := &SourceText{File: p.path, First: max(1, line-linesAround), Lines: []string{}}
-	lines := bufio.NewScanner(io.LimitReader(f, maxSource))
-	for n := 1; lines.Scan() && n <= line+linesAround; n++ {
-		if n >= text.First {
-			text.Lines = append(text.Lines, lines.Text())
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, BadRequestf("%s cannot be read", p.path)
-	}
-	return text, nil
+	first := max(1, line-linesAround)
+	return &SourceText{File: p.path, First: first, Lines: lines[first-1 : min(len(lines), line+linesAround)]}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
-// maxDiffRows bounds the differences of a comparison.
 const maxDiffRows = 2000
 
 // Comparison is two profiles and how they differ.
@@ -32,14 +31,6 @@ type Comparison struct {
 	// Note is about both sides, in words.
 	Note   string  `json:"note,omitempty"`
 	Status *Status `json:"status,omitempty"`
-}
-
-// Comparable returns an error for two queries of different profile types.
-func Comparable(left, right Query) error {
-	if left.Type != right.Type {
-		return BadRequestf("left is %s and right is %s: only profiles of one type can be compared", left.Type.Name, right.Type.Name)
-	}
-	return nil
 }
 
 // Compare answers how what right selects differs from what left selects.

@@ -206,7 +206,6 @@ func (q Query) selects(s *store.Span) bool {
 	})
 }
 
-// waitProfile is a profile of exact waits.
 type waitProfile struct {
 	profile    *profile.Profile
 	spans      int
@@ -215,7 +214,6 @@ type waitProfile struct {
 	locations  map[exactFrame]*profile.Location
 }
 
-// add adds the waits of a span.
 func (p *waitProfile) add(s *store.Span, x *exactTimes) {
 	start := x.Start.UnixNano()
 	if p.spans++; p.spans == 1 || start < p.start {

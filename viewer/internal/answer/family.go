@@ -185,7 +185,6 @@ func functionNames(stack []*profile.Location) iter.Seq[string] {
 	}
 }
 
-// plusMinus returns a standard error in words.
 func plusMinus(ns int64) string {
 	if ns == 0 {
 		return ""
@@ -212,7 +211,6 @@ func (r *Reader) others(s store.Span) (o others) {
 	return o
 }
 
-// maxOthers bounds the spans of a median.
 const maxOthers = 1000
 
 // top returns the function with most CPU time of its own, with its share; "" without samples.

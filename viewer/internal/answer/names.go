@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,12 @@ type Sum struct {
 
 // names returns a row for each total, with the times of the spans that are held.
 func (r *Reader) names(totals []store.NameTotal, spreads map[sums.Name]*sums.Spread) []Name {
-	held, labels := r.services(), sums.LabelNames(totals)
+	held, labels := r.services(), map[sums.Name]int{} // the number of names of a label
+	for _, t := range totals {
+		if t.Spans > 0 { // the earlier name of a renamed span has samples only
+			labels[sums.Name{Service: t.Service, Name: t.Label}]++
+		}
+	}
 	rows := make([]Name, 0, len(totals))
 	for _, t := range totals {
 		row := Name{NameTotal: t, CPUInclusive: t.CPU}
@@ -128,7 +134,7 @@ func (t *NameTable) labelled(r *Reader, service string) {
 		}
 		q := Query{Query: flameql.Query{Type: typ}, service: service}
 		asked := q.store()
-		asked.Labels = sums.Labels
+		asked.Labels = []string{"service_name", labelkey.SpanName}
 		a, err := r.view.Samples(asked)
 		if err != nil {
 			if !errors.Is(err, store.ErrUnknownSampleType) { // a heap profile of another tool
@@ -136,7 +142,11 @@ func (t *NameTable) labelled(r *Reader, service string) {
 			}
 			return nil
 		}
-		return sums.LabelTotals(a)
+		all := make(map[sums.Name]time.Duration, len(a.Sums))
+		for _, s := range a.Sums {
+			all[sums.Name{Service: s.Labels[0], Name: s.Labels[1]}] += time.Duration(s.Value)
+		}
+		return all
 	}
 	ran, waited := totals(r.cpuType().Kind, r.cpuType()), totals(exporter.KindWall, flameql.Wall)
 	allocated := totals(exporter.KindHeap, flameql.Allocated) // in bytes
@@ -162,51 +172,35 @@ func (t *NameTable) labelled(r *Reader, service string) {
 	}
 }
 
-// Sorts are the orders of a table. The first is the default.
-var Sorts = []string{"cpu", "self", "waits", "memory", "spans", "errors", "p50", "p95", "max", "name"}
-
-// value is what a name is sorted by; names are sorted otherwise.
-func (n *Name) value(sort string) time.Duration {
-	times := sums.Times{}
-	if n.Durations != nil {
-		times = *n.Durations
-	}
-	switch sort {
-	case "self":
-		return n.CPU
-	case "waits":
-		if n.Wait == nil {
-			return -1
-		}
-		return *n.Wait
-	case "memory":
-		if n.Allocated == nil {
-			return 0
-		}
-		return time.Duration(*n.Allocated)
-	case "spans":
-		return time.Duration(n.Spans)
-	case "errors":
-		return time.Duration(n.Errors)
-	case "p50":
-		return times.P50
-	case "p95":
-		return times.P95
-	case "max":
-		return times.Max
-	}
-	return n.CPUInclusive
+// sorts are what names are sorted by, each descending; names are sorted otherwise.
+var sorts = map[string]func(*Name) time.Duration{
+	"cpu":    func(n *Name) time.Duration { return n.CPUInclusive },
+	"self":   func(n *Name) time.Duration { return n.CPU },
+	"waits":  func(n *Name) time.Duration { return *cmp.Or(n.Wait, new(time.Duration(-1))) },
+	"memory": func(n *Name) time.Duration { return time.Duration(*cmp.Or(n.Allocated, new(int64))) },
+	"spans":  func(n *Name) time.Duration { return time.Duration(n.Spans) },
+	"errors": func(n *Name) time.Duration { return time.Duration(n.Errors) },
+	"p50":    func(n *Name) time.Duration { return n.times().P50 },
+	"p95":    func(n *Name) time.Duration { return n.times().P95 },
+	"max":    func(n *Name) time.Duration { return n.times().Max },
+	"name":   nil,
 }
+
+func (n *Name) times() sums.Times { return *cmp.Or(n.Durations, new(sums.Times)) }
+
+// Sorts are the orders of a table.
+var Sorts = slices.Sorted(maps.Keys(sorts))
 
 // arrange sorts and sums the names, and cuts them to the limit.
 func (t *NameTable) arrange(sort string, limit int) {
 	t.Sort = sort
+	value := sorts[sort]
 	slices.SortFunc(t.Names, func(a, b Name) int {
 		byName := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Service, b.Service))
 		if sort == "name" {
 			return byName
 		}
-		return cmp.Or(cmp.Compare(b.value(sort), a.value(sort)), cmp.Compare(b.CPUInclusive, a.CPUInclusive), byName)
+		return cmp.Or(cmp.Compare(value(&b), value(&a)), cmp.Compare(b.CPUInclusive, a.CPUInclusive), byName)
 	})
 	for i := range t.Names {
 		t.Total.Names++
@@ -231,18 +225,7 @@ func (t *NameTable) Text() string {
 		b.WriteString("no names\n")
 		return b.String()
 	}
-	t.writeNames(&b)
-	if t.Omitted > 0 {
-		fmt.Fprintf(&b, "%s left out: set limit\n", termtext.Plural(t.Omitted, "more name"))
-	}
-	if t.UnlabelledCPU > 0 {
-		fmt.Fprintf(&b, "%8s of samples without span_name\n", duration(t.UnlabelledCPU))
-	}
-	return b.String()
-}
-
-func (t *NameTable) writeNames(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%8s %8s %8s %7s %6s %8s %8s %8s  %s\n", "cpu", "own", "waits", "spans", "errors", "p50", "p95", "max", "name")
+	fmt.Fprintf(&b, "\n%8s %8s %8s %7s %6s %8s %8s %8s  %s\n", "cpu", "own", "waits", "spans", "errors", "p50", "p95", "max", "name")
 	for _, n := range t.Names {
 		waits, p50, p95, longest := "-", "-", "-", "-"
 		if n.Wait != nil {
@@ -255,6 +238,13 @@ func (t *NameTable) writeNames(b *strings.Builder) {
 		if len(t.Services) > 1 {
 			name += " (" + n.Service + ")"
 		}
-		fmt.Fprintf(b, "%8s %8s %8s %7d %6d %8s %8s %8s  %s\n", duration(n.CPUInclusive), duration(n.CPU), waits, n.Spans, n.Errors, p50, p95, longest, termtext.Clip(termtext.OneLine(name), 30))
+		fmt.Fprintf(&b, "%8s %8s %8s %7d %6d %8s %8s %8s  %s\n", duration(n.CPUInclusive), duration(n.CPU), waits, n.Spans, n.Errors, p50, p95, longest, termtext.Clip(termtext.OneLine(name), 30))
 	}
+	if t.Omitted > 0 {
+		fmt.Fprintf(&b, "%s left out: set limit\n", termtext.Plural(t.Omitted, "more name"))
+	}
+	if t.UnlabelledCPU > 0 {
+		fmt.Fprintf(&b, "%8s of samples without span_name\n", duration(t.UnlabelledCPU))
+	}
+	return b.String()
 }

@@ -35,29 +35,23 @@ func (p *Pprof) Write(w io.Writer) error {
 	return z.Close()
 }
 
-// Pprof answers the samples that q selects, with their labels.
+// Pprof answers the samples that q selects, or else the samples of its local root, with their
+// labels. If the time of the span is known, the profile lasts as long as the span. The windows
+// around a short one would make it look idle.
 func (r *Reader) Pprof(q Query) (*Pprof, error) {
-	return answered(r, &Pprof{fileName(q.Query, q.Type.Name), r.pprof(q)})
-}
-
-// pprof returns the samples that q selects, or else the samples of its local root. If the time
-// of the span is known, the profile lasts as long as the span. The windows around a short one
-// would make it look idle.
-func (r *Reader) pprof(q Query) *profile.Profile {
+	name := fileName(q.Query, q.Type.Name)
 	q = r.resolve(q)
 	p := r.profileOf(q)
 	if len(p.Sample) == 0 {
 		if root, _, ok := r.localRoot(q); ok {
-			q = root
-			p = r.profileOf(q)
+			q, p = root, r.profileOf(root)
 		}
 	}
-	if id, _ := q.SpanID(); id != "" {
-		if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
-			p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
-		}
+	id, _ := q.SpanID()
+	if span, ok := r.span(id); ok && !span.Manual && !span.SummaryMissing {
+		p.TimeNanos, p.DurationNanos = span.Start.UnixNano(), span.Duration.Nanoseconds()
 	}
-	return p
+	return answered(r, &Pprof{name, p})
 }
 
 // profileOf returns the samples that q selects. Ids that the request does not name would take
@@ -68,10 +62,7 @@ func (r *Reader) profileOf(q Query) *profile.Profile {
 	if asked.IDs = q.KeepIDs || slices.ContainsFunc(q.Matchers, store.Matcher.ListsIDs); asked.IDs {
 		asked.MaxSamples = MaxIDSamples
 	}
-	if p := r.sumsOf("profile", q, asked).Profile; p != nil {
-		return p
-	}
-	return new(profile.Profile)
+	return cmp.Or(r.sumsOf("profile", q, asked).Profile, new(profile.Profile))
 }
 
 // fileName names a download after the query and its type, in characters that every shell and

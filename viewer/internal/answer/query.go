@@ -92,7 +92,6 @@ func (q Query) about(w store.WindowInfo) bool {
 // and 3 kB while a profile is built for a comparison.
 const MaxIDSamples = 50_000
 
-// store returns the query in the store's terms.
 func (q Query) store() store.Query {
 	selected := q.Query
 	if q.service != "" {
@@ -168,7 +167,6 @@ func (r *Reader) kinds(q Query) []Kind {
 	return list
 }
 
-// maxServices bounds the services with profiles in the list of a page.
 const maxServices = 100
 
 // process lists the profiles of the whole process, or of each process if there are several

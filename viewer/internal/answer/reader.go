@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
@@ -60,24 +58,10 @@ func NewReader(ctx context.Context, view store.View, status *Status, p *Program)
 	return r
 }
 
-// summary sums what was selected.
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	r.err = cmp.Or(r.err, err)
 	return s
-}
-
-// Between returns the time from the first to the last moment of queries; zero means no bound.
-func Between(queries ...Query) (from, until time.Time) {
-	for i, q := range queries {
-		if i == 0 || q.From.IsZero() || !from.IsZero() && q.From.Before(from) {
-			from = q.From
-		}
-		if i == 0 || q.Until.IsZero() || !until.IsZero() && q.Until.After(until) {
-			until = q.Until
-		}
-	}
-	return from, until
 }
 
 // fixed reports whether the source receives nothing while it is read.
@@ -86,16 +70,14 @@ func (r *Reader) fixed() bool { return r.info.Lacks.Has(store.LacksUpdates) }
 // ranged reports whether answers are only about the time of the request.
 func (r *Reader) ranged() bool { return r.info.Lacks.Has(store.LacksWindows) }
 
-// records reports whether the source has records of spans.
 func (r *Reader) records() bool { return !r.info.Lacks.Has(store.LacksRecords) }
 
 // notes returns the notes of the view, after other notes.
 func (r *Reader) notes(others ...string) string {
-	others = slices.DeleteFunc(others, func(note string) bool { return note == "" })
 	if r.err == nil {
 		others = append(others, r.view.Info().Notes...)
 	}
-	return strings.Join(others, "; ")
+	return joinNotes(others...)
 }
 
 // ask sends a query to the view and keeps the first error.
@@ -149,7 +131,6 @@ func (r *Reader) allWindows() []store.WindowInfo {
 	return r.windows
 }
 
-// has reports whether there are profiles of a kind.
 func (r *Reader) has(kind exporter.Kind) bool {
 	return slices.ContainsFunc(r.allWindows(), func(w store.WindowInfo) bool { return w.Kind == kind })
 }
@@ -190,7 +171,6 @@ func (r *Reader) list(about string, q store.SpanQuery) store.SpanList {
 
 func (r *Reader) spans(q store.SpanQuery) []store.Span { return r.list("spans", q).Spans }
 
-// span returns the span or manual exemplar with an id.
 func (r *Reader) span(id string) (span store.Span, known bool) {
 	return r.spanOf(store.SpanQuery{ID: id})
 }
@@ -237,10 +217,8 @@ func (r *Reader) sumsOf(action string, q Query, asked store.Query) *store.Sample
 // store may take in profiles of several.
 type services []string
 
-// several reports whether there is work of several services.
 func (s services) several() bool { return len(s) > 1 }
 
-// among reports whether name is one of several services.
 func (s services) among(name string) bool { return s.several() && slices.Contains(s, name) }
 
 // query returns the query for the CPU time of a service.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -49,12 +50,21 @@ type Stack struct {
 	Frames     []string `json:"frames"`
 }
 
-// Add adds a frame.
-func (s *Stack) Add(function, file string, line int) {
-	s.Frames = append(s.Frames, fmt.Sprintf("%s  %s:%d", function, path.Base(file), line))
+// Add adds goroutines at one place.
+func (r *Root) Add(goroutines int, frames []runtime.Frame) {
+	s := Stack{Goroutines: goroutines}
+	r.Goroutines += goroutines
+	for _, f := range frames {
+		s.Frames = append(s.Frames, fmt.Sprintf("%s  %s:%d", f.Function, path.Base(f.File), f.Line))
+	}
+	same := slices.IndexFunc(r.Stacks, func(of Stack) bool { return slices.Equal(of.Frames, s.Frames) })
+	if same < 0 {
+		r.Stacks = append(r.Stacks, s)
+	} else {
+		r.Stacks[same].Goroutines += goroutines
+	}
 }
 
-// maxRoots bounds the list.
 const maxRoots = 200
 
 const runningNote = "An open span is listed while a goroutine carries its labels. " +
@@ -79,9 +89,6 @@ func (r *Reader) Running(list func(now time.Time) []Root, leaks bool) (*Running,
 	for i := range a.Roots {
 		root := &a.Roots[i]
 		root.Query = q.WithEqual(labelkey.ProfileID, root.ProfileID).String()
-		for _, s := range root.Stacks {
-			root.Goroutines += s.Goroutines
-		}
 	}
 	return answered(r, a)
 }
@@ -159,33 +166,30 @@ func (r *Reader) Leaks(pprof []byte) (*Leaks, error) {
 
 // leaked returns the goroutines of a profile by span_name. q selects the samples of all names.
 func leaked(p *profile.Profile, q flameql.Query) []Root {
-	names := map[string]map[string]int{} // goroutines by name and by stack
+	names := map[string]*Root{}
 	for _, s := range p.Sample {
 		name := strings.Join(s.Label[labelkey.SpanName], "")
-		var stack Stack
+		root := names[name]
+		if root == nil {
+			root = &Root{Name: cmp.Or(name, "(no span)"), Query: q.WithEqual(labelkey.SpanName, name).String()}
+			names[name] = root
+		}
+		var frames []runtime.Frame
 		for _, l := range s.Location {
 			for _, line := range l.Line {
 				if line.Function != nil {
-					stack.Add(line.Function.Name, line.Function.Filename, int(line.Line))
+					frames = append(frames, runtime.Frame{Function: line.Function.Name, File: line.Function.Filename, Line: int(line.Line)})
 				}
 			}
 		}
-		if names[name] == nil {
-			names[name] = map[string]int{}
-		}
-		names[name][strings.Join(stack.Frames, "\n")] += int(s.Value[0])
+		root.Add(int(s.Value[0]), frames)
 	}
 	list := []Root{}
-	for name, stacks := range names {
-		root := Root{Name: cmp.Or(name, "(no span)"), Query: q.WithEqual(labelkey.SpanName, name).String()}
-		for frames, n := range stacks {
-			root.Goroutines += n
-			root.Stacks = append(root.Stacks, Stack{Goroutines: n, Frames: strings.Split(frames, "\n")})
-		}
+	for _, root := range names {
 		slices.SortFunc(root.Stacks, func(a, b Stack) int {
 			return cmp.Or(cmp.Compare(b.Goroutines, a.Goroutines), slices.Compare(a.Frames, b.Frames))
 		})
-		list = append(list, root)
+		list = append(list, *root)
 	}
 	slices.SortFunc(list, func(a, b Root) int {
 		return cmp.Or(cmp.Compare(b.Goroutines, a.Goroutines), cmp.Compare(a.Name, b.Name))

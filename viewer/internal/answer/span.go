@@ -15,7 +15,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // Span is a span in an answer.
@@ -45,25 +44,27 @@ func (r *Reader) newSpan(s store.Span) Span {
 	return Span{Span: s, Coverage: s.Coverage.String(), Query: q.WithEqual(labelkey.ProfileID, s.ProfileID).String()}
 }
 
-// nameKinds sets Kind in a list where spans of a name have different kinds.
-func nameKinds(list []Span, of []store.Span) {
-	kinds := make(map[sums.Name]trace.SpanKind) // of a name, -1 for several
-	for i := range of {
-		name := sums.Name{Service: of[i].Service, Name: of[i].Name}
-		if known, kind := kinds[name], of[i].Kind; known == 0 {
-			kinds[name] = kind
-		} else if kind != 0 && kind != known {
-			kinds[name] = -1
+// newSpans returns a list. Spans have a kind where spans of their name have several.
+func (r *Reader) newSpans(of []store.Span) []Span {
+	list, kinds := make([]Span, len(of)), map[[2]string]map[trace.SpanKind]bool{}
+	for i, s := range of {
+		list[i] = r.newSpan(s)
+		name := [2]string{s.Service, s.Name}
+		if kinds[name] == nil {
+			kinds[name] = map[trace.SpanKind]bool{}
+		}
+		kinds[name][s.Kind] = true
+	}
+	for i, s := range of {
+		known := kinds[[2]string{s.Service, s.Name}]
+		delete(known, trace.SpanKindUnspecified)
+		if len(known) > 1 && known[s.Kind] {
+			list[i].Kind = s.Kind.String()
 		}
 	}
-	for i := range of {
-		if kinds[sums.Name{Service: of[i].Service, Name: of[i].Name}] < 0 && of[i].Kind != 0 {
-			list[i].Kind = of[i].Kind.String()
-		}
-	}
+	return list
 }
 
-// kind returns what stands behind the name of a span with a kind.
 func (s *Span) kind() string {
 	if s.Kind == "" {
 		return ""
@@ -81,14 +82,6 @@ func (s Span) title() string {
 		return s.ProfileID
 	}
 	return "(unnamed)"
-}
-
-// name returns what a list shows beside the id.
-func (s Span) name() string {
-	if title := s.title(); title != s.ProfileID {
-		return title
-	}
-	return "(no span)"
 }
 
 // wall returns the wall time as text. It is not known without a span's summary.
@@ -113,7 +106,6 @@ func (r *Reader) afterEnd(id string) (title, note string) {
 	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
 }
 
-// attributeText returns an attribute in one line.
 func attributeText(a store.Attribute) string {
 	text := termtext.OneLine(a.Key) + "="
 	if value := termtext.OneLine(a.Value); strings.ContainsRune(value, ' ') {

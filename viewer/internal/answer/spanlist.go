@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		Generation: r.generation(),
 		Status:     r.status,
 		Stats:      r.stats,
-		Spans:      []Span{},
+		Spans:      r.newSpans(r.named(q)),
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
@@ -80,21 +81,14 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 		list.Services = held
 	}
 	var named []store.NameTotal
-	for i, t := range r.nameTotals() {
-		if i == 0 {
-			list.Service = t.Service
-		}
+	for _, t := range r.nameTotals() {
+		list.Service = cmp.Or(list.Service, t.Service)
 		if t.Name != "" && len(named) < maxGroups { // no query selects spans without a name
 			named = append(named, t)
 		}
 	}
 	list.Groups = r.names(named, nil)
-	spans := r.named(q)
-	for _, s := range spans {
-		list.Spans = append(list.Spans, r.newSpan(s))
-	}
-	nameKinds(list.Spans, spans)
-	if len(spans) == 0 {
+	if len(list.Spans) == 0 {
 		list.Empty = r.emptyList()
 	}
 	if list.Service == "" && len(held) == 1 {
@@ -134,12 +128,7 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	}
 	q = q.With(asked.Attributes...)
 	if asked.Name != "" {
-		label := asked.Name
-		for _, t := range r.nameTotals() {
-			if t.Name == asked.Name && (asked.Service == "" || t.Service == asked.Service) {
-				label = cmp.Or(t.Label, label)
-			}
-		}
+		label, _ := r.labelOf(store.Span{Name: asked.Name, Service: asked.Service})
 		q = q.WithEqual(labelkey.SpanName, label)
 	}
 	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.Below != "" {
@@ -161,7 +150,7 @@ func (l *SpanList) Text() string {
 		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
 	}
 	for _, g := range named[:min(textNames, len(named))] {
-		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
+		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), url.QueryEscape(g.Name))
 	}
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
@@ -170,7 +159,6 @@ func (l *SpanList) Text() string {
 	return b.String()
 }
 
-// textNames bounds the names above a list.
 const textNames = 4
 
 // writeHead writes what stands above the spans: the service, what there is to know about the
@@ -212,7 +200,7 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 		if l.Ranged {
 			samples = "-"
 		}
-		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), duration(s.CPUInclusive), samples, id, termtext.Clip(termtext.OneLine(s.name()), max(room, 8)), mark)
+		fmt.Fprintf(b, "%s %8s %8s %8s  %-16s  %s%s\n", when.Format(s.Start), s.wall(), duration(s.CPUInclusive), samples, id, termtext.Clip(termtext.OneLine(s.title()), max(room, 8)), mark)
 		if more := s.telling(); more != "" {
 			fmt.Fprintf(b, "    %s\n", termtext.Clip(more, termtext.Columns-4))
 		}

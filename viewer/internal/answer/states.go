@@ -168,7 +168,6 @@ func (m measured) withWithheld(exact, cpu []State) []State {
 	return slices.DeleteFunc(list, func(s State) bool { return s.Ns == 0 })
 }
 
-// few names the states of some samples.
 func few(n int64, list []State) string {
 	var names []string
 	for _, s := range list {
@@ -205,7 +204,6 @@ func withReady(wall, cpu []State, waited bool) []State {
 	return slices.DeleteFunc(list, func(s State) bool { return s.Ns == 0 })
 }
 
-// others are the other spans of the name.
 type others struct {
 	spans         int
 	duration, cpu int64 // at the median
@@ -314,7 +312,6 @@ func (r *Reader) answerOf(a *Profile, trace []store.Span) *Answer {
 	return answer
 }
 
-// text returns the lines of the answer for a terminal.
 func (a *Answer) text() []string {
 	if a == nil {
 		return nil
@@ -333,7 +330,6 @@ func (a *Answer) text() []string {
 	return lines
 }
 
-// tableStates bounds the states in a table.
 const tableStates = 7
 
 // table returns the states of exact times for a terminal, with the spans that were waited for.

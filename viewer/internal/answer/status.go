@@ -40,7 +40,6 @@ type Counter struct {
 	Unit  string `json:"unit,omitempty"`
 }
 
-// stopped reports whether no samples will come.
 func (s *Status) stopped() bool { return s.Running != nil && !*s.Running }
 
 // wrong is the severity of mistakes. Package selfcheck defines it.
@@ -65,7 +64,6 @@ type Finding struct {
 	Do       string `json:"do"`
 }
 
-// text returns both sentences.
 func (f *Finding) text() string { return f.Seen + " " + f.Do }
 
 // selfCheck returns the result of the self-check, a zero value without one.
@@ -128,7 +126,6 @@ func (l *Log) Text() string {
 	return b.String()
 }
 
-// emptyList returns why a list has no span.
 func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
 	case r.fixed():
@@ -149,7 +146,6 @@ func (r *Reader) emptyList() string {
 	return r.untilThen("no span has ended yet")
 }
 
-// emptyReason returns why a query selected no sample.
 func (r *Reader) emptyReason(q Query, a *Profile) string {
 	kind := q.Type.Kind
 	id, single := q.SpanID()
@@ -182,7 +178,6 @@ func (r *Reader) mistake(reason string) string {
 	return reason
 }
 
-// emptySpan is the reason for a span that is known.
 func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	gaps := ""
 	if why := r.selfCheck().Gaps; why != "" {
@@ -205,7 +200,6 @@ func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	return fmt.Sprintf("no sample hit this span: it took %s, and two samples are 10 ms of CPU time apart by default", duration(s.Duration))
 }
 
-// noneHit is the reason for a span without a sample of a kind.
 func (r *Reader) noneHit(kind exporter.Kind, s *Span) string {
 	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, duration(s.Duration))
 }

@@ -21,7 +21,6 @@ const (
 	textFunctions  = 18
 	textDiffRows   = 16
 	textAttributes = 5
-	textTrace      = 5
 )
 
 // Text returns the profile for a terminal.
@@ -39,7 +38,6 @@ func (a *Profile) Text() string {
 	return b.String()
 }
 
-// writeNote writes a remark, if there is one.
 func writeNote(b *strings.Builder, note string) {
 	if note != "" {
 		termtext.Prose(b, "", 0, "note: "+note)
@@ -68,7 +66,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 	if a.Span != nil {
 		a.Span.write(line, termtext.Columns-len(indent)-9)
 	}
-	line("total", fmt.Sprintf("%s %s%s %s%s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources(), a.windows()))
+	line("total", fmt.Sprintf("%s %s%s %s", a.Measure, termtext.Value(a.Total, a.Unit), plusMinus(a.ErrorNs), a.sources()))
 	prose("note", a.Note)
 	prose("empty", a.Empty)
 	if base := a.Baseline; base != nil {
@@ -84,17 +82,8 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 			line("also", fmt.Sprintf("%s  (%s)", k.Query, k.Measure))
 		}
 	}
-	room := max(0, min(textTrace, textRows-10-strings.Count(b.String(), "\n"))) // the functions need the rest
-	shown := 0
-	for _, s := range a.Trace {
-		if s.ProfileID != a.Span.ProfileID && shown < room {
-			shown++
-			text := fmt.Sprintf("%s  wall %s  cpu %s  ", s.ProfileID, s.wall(), duration(s.CPU))
-			line("trace", text+termtext.Clip(s.title(), termtext.Columns-len(indent)-9-utf8.RuneCountInString(text+s.kind()))+s.kind())
-		}
-	}
-	if more := len(a.Trace) - 1 - shown; more > 0 {
-		line("trace", "and "+termtext.Plural(more, "more span"))
+	if len(a.Trace) > 1 {
+		line("trace", fmt.Sprintf("?format=text&trace=%s  (%s)", a.Span.TraceID, termtext.Plural(len(a.Trace), "span")))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
 		prose("status", s.Message)
@@ -125,30 +114,18 @@ func (s *Span) write(line func(name, text string), room int) {
 	}
 }
 
-// windows counts the windows of the total, with their time if it is known.
-func (a *Profile) windows() string {
-	if !a.Ranged {
-		return ", " + termtext.Plural(a.Windows, "window")
-	}
-	if a.Windows == 0 {
-		return ""
-	}
-	return ", " + termtext.TimeRange(a.From, a.Until)
-}
-
-// sources counts the samples of the total.
+// sources counts the samples of the total, and its windows or their time.
 func (a *Profile) sources() string {
-	switch a.query.Type.Kind {
-	case exporter.KindHeap:
-		return "from " + termtext.Plural(a.Samples, "allocation site")
-	case exporter.KindMutex, exporter.KindBlock:
-		return "from " + termtext.Plural(a.Samples, "stack")
-	}
 	text := "in " + termtext.Plural(a.Samples, "sample")
-	if a.Ranged && a.ProfileIDs == 0 {
-		return text
+	if a.query.Type.Kind == exporter.KindHeap {
+		text = "from " + termtext.Plural(a.Samples, "allocation site")
+	} else if a.ProfileIDs > 0 {
+		text += " of " + termtext.Plural(a.ProfileIDs, "profile id")
 	}
-	return text + " of " + termtext.Plural(a.ProfileIDs, "profile id")
+	if !a.Ranged {
+		return text + ", " + termtext.Plural(a.Windows, "window")
+	}
+	return text + ", " + termtext.TimeRange(a.From, a.Until)
 }
 
 // writeFunctions writes the functions with most self, as far as there is room.
@@ -163,7 +140,6 @@ func writeFunctions(b *strings.Builder, functions []flame.Function, total int64,
 	}
 }
 
-// textLines bounds the lines of a function in the text form.
 const textLines = 3
 
 // withLines adds the lines with most self to a name, where they fit into n columns.

@@ -28,10 +28,7 @@ type Timeline struct {
 	// Momentary is set if a value describes a moment, as the heap in use does: it must not
 	// be added to others, or divided by the length of its window.
 	Momentary bool `json:"momentary,omitempty"`
-	// Names are the values of span_name with the highest sums, highest first.
-	Names []string `json:"names"`
-	// Buckets are the windows; of very many, neighbours are merged.
-	Buckets []sums.Bucket `json:"buckets"`
+	*sums.Timeline
 	// Versions compares the newest version with the one before, nil if there is none.
 	Versions *Versions `json:"versions,omitempty"`
 	// Note is a remark about the time line.
@@ -55,8 +52,7 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 		Measure:   q.Type.Words,
 		Unit:      cmp.Or(held.Unit, q.Type.Unit),
 		Momentary: held.Momentary,
-		Names:     line.Names,
-		Buckets:   line.Buckets,
+		Timeline:  line,
 		Versions:  r.versions(q),
 	}
 	t.Note = r.notes()

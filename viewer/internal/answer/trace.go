@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -41,10 +40,10 @@ type Children struct {
 	Meaning string `json:"meaning"`
 }
 
-// newChildren returns nil if no span below span has samples of the query's kind. trace
-// has the spans of its trace.
+// newChildren returns nil if no span below span has samples. trace has the spans
+// of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
-	ids, room, left, found := []string{span.ProfileID}, maxListedBytes, 0, false
+	ids, room, left := []string{span.ProfileID}, maxListedBytes, 0
 	sums.EachBelow(span, trace, func(s store.Span) bool {
 		if s.SamplesHeld == 0 {
 			return true
@@ -54,10 +53,9 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 			return true
 		}
 		ids = append(ids, s.ProfileID)
-		found = found || sampled(s, q.Type.Kind)
 		return true
 	})
-	if !found {
+	if len(ids) == 1 {
 		return nil
 	}
 	meaning := "this span with " + termtext.Plural(len(ids)-1, "span") + " below it"
@@ -65,17 +63,6 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 		meaning += fmt.Sprintf(", without %d more for which one query has no room", left)
 	}
 	return &Children{Query: withIDs(q.Query, ids).String(), Meaning: meaning}
-}
-
-// sampled reports whether a span with samples may have some of a kind.
-func sampled(s store.Span, kind exporter.Kind) bool {
-	switch kind {
-	case exporter.KindCPU:
-		return s.CPUSamples > 0
-	case exporter.KindWall:
-		return s.WallSamples > 0
-	}
-	return true
 }
 
 // localRoot returns another query if q selects nothing, and a note. q has the ids of a trace and
@@ -117,16 +104,11 @@ func (r *Reader) trace(span store.Span) []store.Span {
 }
 
 // listTrace returns the first spans of a trace. A span that is alone in its trace has no list.
-func (r *Reader) listTrace(all []store.Span) (spans []Span) {
+func (r *Reader) listTrace(all []store.Span) []Span {
 	if len(all) < 2 {
 		return nil
 	}
-	all = all[:min(len(all), maxTraceSpans)]
-	for _, s := range all {
-		spans = append(spans, r.newSpan(s))
-	}
-	nameKinds(spans, all)
-	return spans
+	return r.newSpans(all[:min(len(all), maxTraceSpans)])
 }
 
 // Baseline is the query for all profiles with a selection's labels except the ids.
@@ -209,7 +191,7 @@ func (r *Reader) labelOf(span store.Span) (label string, spans int) {
 			continue
 		}
 		spans += t.Spans
-		if t.Service == span.Service {
+		if span.Service == "" || t.Service == span.Service {
 			label = cmp.Or(label, t.Label)
 		}
 	}

@@ -32,33 +32,20 @@ func read(name string) string {
 	return string(body)
 }
 
-// Assets serve the files that the page loads, by name.
-var Assets = loadAssets()
-
-func loadAssets() map[string]http.HandlerFunc {
-	all := map[string]http.HandlerFunc{}
-	entries, _ := files.ReadDir(".")
-	for _, entry := range entries {
-		if name := entry.Name(); name != "index.html" {
-			body, _ := files.ReadFile(name)
-			all[name] = serve(name, body)
-		}
+// Asset returns a handler of a file that the page loads, nil if there is no such file.
+func Asset(name string) http.HandlerFunc {
+	body, err := files.ReadFile(name)
+	if err != nil || name == "index.html" {
+		return nil
 	}
-	return all
-}
-
-func serve(name string, body []byte) http.HandlerFunc {
 	sum := sha256.Sum256(body)
-	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	return func(w http.ResponseWriter, r *http.Request) {
 		// The names carry no version: a browser revalidates each time, and gets a 304.
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", etag)
+		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
 		// Types must not depend on the machine's own table of types.
-		switch path.Ext(name) {
-		case ".js":
-			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		case ".css":
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		if path.Ext(name) == ".css" {
 			w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		}
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))

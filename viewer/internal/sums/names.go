@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -93,31 +92,6 @@ func belowOwnName(ids map[string]*store.Span, s *store.Span) bool {
 		id = above.Above
 	}
 	return false
-}
-
-// Labels are the labels of a query for LabelTotals.
-var Labels = []string{"service_name", labelkey.SpanName}
-
-// LabelTotals returns the values of a query with Labels, by service and span_name.
-func LabelTotals(a *store.Samples) map[Name]time.Duration {
-	totals := make(map[Name]time.Duration, len(a.Sums))
-	for _, s := range a.Sums {
-		totals[Name{s.Labels[0], s.Labels[1]}] += time.Duration(s.Value)
-	}
-	return totals
-}
-
-// LabelNames returns the number of names of spans by the span_name of their samples. There may
-// be several: routers rename spans after the labels were set, long names are cut, and beyond a
-// bound names become "other".
-func LabelNames(totals []store.NameTotal) map[Name]int {
-	names := make(map[Name]int)
-	for _, t := range totals {
-		if t.Spans > 0 { // the earlier name of a renamed span has samples only
-			names[Name{t.Service, t.Label}]++
-		}
-	}
-	return names
 }
 
 // EachBelow visits the spans of a trace below one in its process, the nearest first. Spans below

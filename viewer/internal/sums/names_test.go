@@ -50,17 +50,6 @@ func TestNameSpreadsBelow(t *testing.T) {
 	}
 }
 
-func TestLabels(t *testing.T) {
-	a := &store.Samples{Sums: []store.Sum{{Labels: []string{"cart", "a"}, Value: 3}, {Labels: []string{"shop", "a"}, Value: 4}, {Labels: []string{"cart", "a"}, Value: 2}}}
-	if diff := cmp.Diff(map[sums.Name]time.Duration{{Service: "cart", Name: "a"}: 5, {Service: "shop", Name: "a"}: 4}, sums.LabelTotals(a)); diff != "" {
-		t.Error(diff)
-	}
-	totals := []store.NameTotal{{Name: "GET /1", Label: "GET", Spans: 1}, {Name: "GET /2", Label: "GET", Spans: 2}, {Name: "GET", Label: "GET"}}
-	if diff := cmp.Diff(map[sums.Name]int{{Name: "GET"}: 2}, sums.LabelNames(totals)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // Parents may form a circle, and a span in another process is no local child.
 func TestEachBelow(t *testing.T) {
 	span := func(id, parent string, root bool) store.Span {

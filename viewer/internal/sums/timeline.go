@@ -14,8 +14,10 @@ import (
 
 // Timeline is a value over time, by the name of its span.
 type Timeline struct {
-	Names   []string // by descending value
-	Buckets []Bucket
+	// Names are the values of span_name with the highest sums, highest first.
+	Names []string `json:"names"`
+	// Buckets are the windows; of very many, neighbours are merged.
+	Buckets []Bucket `json:"buckets"`
 }
 
 // Bucket is one or more windows. Values are of Names, Rest is of all other samples.
@@ -57,7 +59,6 @@ func NewTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline 
 	return t
 }
 
-// topNames returns the n names with the most value.
 func topNames(a *store.Samples, n int) []string {
 	totals := make(map[string]int64)
 	for _, s := range a.Sums {

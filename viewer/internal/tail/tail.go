@@ -109,7 +109,6 @@ func compare(slow, median []Span, fill func(*Span)) *Result {
 	return r
 }
 
-// parts finds differences of at least floor ns.
 func (r *Result) parts(slow, median []Span, floor float64) {
 	names := make(map[string]bool)
 	for _, s := range slices.Concat(slow, median) {
@@ -156,7 +155,6 @@ func (r *Result) values(slow, median []Span) {
 	})
 }
 
-// reasons is the end of the sentence.
 func (r *Result) reasons() string {
 	text := "; too few samples show which part of the time differs"
 	var parts []string
