@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
@@ -215,22 +215,6 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// startedSource has two spans that have not ended.
-type startedSource struct{ store.Source }
-
-type startedView struct{ store.View }
-
-func (s startedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
-	view, err := s.Source.View(ctx, from, until)
-	return startedView{view}, err
-}
-
-func (v startedView) Info() store.Info {
-	info := v.View.Info()
-	info.Stats.SpansRunning = 2
-	return info
-}
-
 // A list without spans has the reason.
 func TestEmptyListSaysWhy(t *testing.T) {
 	open := viewer.Status{Running: true, WindowEnd: epoch.Add(20 * time.Second)}
@@ -246,7 +230,6 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		status viewer.Status
 	}{
 		"no span has ended yet; samples come when the window ends at 12:00:20 UTC":                                                             {newStore(t), none},
-		"2 spans running, none has ended yet; samples come when the window ends at 12:00:20 UTC":                                               {startedSource{newStore(t)}, open},
 		"120 spans started, none was sampled":                                                                                                  {newStore(t), unsampled},
 		"no span has ended yet; Profiling is off: no samples come":                                                                             {newStore(t), viewer.Status{}},
 		"no span meets the conditions; 1 span held":                                                                                            {ended, unsampled},
@@ -265,5 +248,12 @@ func TestEmptyListSaysWhy(t *testing.T) {
 	getJSON(t, viewer.Handler(ended), "/?format=json", http.StatusOK, &list)
 	if list.Empty != "" {
 		t.Errorf("a list with a span is empty because %q", list.Empty)
+	}
+	running := newStore(t)
+	_, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(running.SpanProcessor()))).Tracer("test").Start(t.Context(), "GET /")
+	defer span.End()
+	getJSON(t, viewer.Handler(running), "/?filter=nothing&format=json", http.StatusOK, &list)
+	if !strings.HasPrefix(list.Empty, "1 span running, none has ended yet; ") {
+		t.Errorf("the list is empty because %q", list.Empty)
 	}
 }
