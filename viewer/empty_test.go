@@ -54,9 +54,17 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another CPU profile ran from 10 s to 30 s.
-	exportSecond(t, s, 0, newProfileBuilder())
+	sampled := endSpan(t, s, "GET /", 5, 35)
+	b := newProfileBuilder()
+	b.add(7, labels(sampled, "GET /"), "main.serve")
+	exportSecond(t, s, 0, b)
 	exportSecond(t, s, 30, newProfileBuilder())
 	h := viewer.Handler(s)
+	var part answer.Profile
+	getJSON(t, h, target("/", "query", byID(sampled), "format", "json"), http.StatusOK, &part)
+	if part.Total != 7e7 || !strings.HasPrefix(part.Note, "CPU was not profiled in part") {
+		t.Errorf("total %d, note %q", part.Total, part.Note)
+	}
 	for id, want := range map[string]struct{ empty, coverage, list string }{
 		endSpan(t, s, "before", -5, -3):      {"CPU was not profiled during this span", "none", "before [not profiled]"},
 		endSpan(t, s, "profiled", 2, 3):      {"no sample hit this span: it took 1.00 s", "whole", "profiled\n"},
@@ -87,24 +95,6 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	}
 	if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, "GET /late [profile evicted]") {
 		t.Errorf("the list does not mark what was evicted:\n%s", list)
-	}
-}
-
-// A note reports a part of a span without CPU profiling, also if it has samples.
-func TestNoteOnGap(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := endSpan(t, s, "GET /", 5, 35)
-	b := newProfileBuilder()
-	b.add(7, labels(id, "GET /"), "main.serve")
-	exportSecond(t, s, 0, b)
-	exportSecond(t, s, 30, newProfileBuilder())
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
-	if a.Total != 7e7 || !strings.HasPrefix(a.Note, "CPU was not profiled in part") {
-		t.Errorf("total %d, note %q", a.Total, a.Note)
 	}
 }
 
