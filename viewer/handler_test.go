@@ -175,6 +175,7 @@ func TestText(t *testing.T) {
 		"empty.txt":      target("/", "query", `shop.cpu{profile_id="`+shortID+`"}`, "format", "text"),
 		"comparison.txt": target("/comparison-diff", "leftQuery", `shop.cpu{span_name="GET /search"}`, "rightQuery", right, "format", "text"),
 		"spans.txt":      "/?format=text&order=slowest",
+		"nothing.txt":    target("/", "query", ".mutex_duration", "format", "text"),
 		"span.folded":    target("/", "query", right, "format", "folded"),
 	} {
 		w := get(t, h, address)
