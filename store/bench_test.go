@@ -35,7 +35,7 @@ func BenchmarkExport(b *testing.B) {
 // when it has run for an hour. Each replay of a window has spans of its own.
 func BenchmarkBytesPerSample(b *testing.B) {
 	r := readRecording(b)
-	samples, ofSpans := r.count()
+	samples := r.count()
 	for _, rounds := range []int{1, 10, 144} {
 		minutes := float64(rounds*len(r.windows)) * 10 / 60
 		b.Run(fmt.Sprintf("minutes=%.1f", minutes), func(b *testing.B) {
@@ -46,7 +46,6 @@ func BenchmarkBytesPerSample(b *testing.B) {
 				}
 				all := float64(int64(rounds) * samples)
 				b.ReportMetric(float64(s.Stats().Bytes)/all, "B/sample")
-				b.ReportMetric(100*float64(ofSpans)/float64(samples), "%in-spans")
 				b.ReportMetric(all, "samples")
 				if s.Stats().WindowsEvicted > 0 {
 					b.Error("not all is held")

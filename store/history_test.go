@@ -199,7 +199,11 @@ func (h *chronicle) endSpan(s *historySpan) {
 	if s.err = s.listed && h.IntN(4) == 0; s.err {
 		s.SetStatus(codes.Error, "refused")
 	}
+	before := h.store.Info().Generation
 	s.End(trace.WithTimestamp(s.end))
+	if s.listed && h.store.Info().Generation == before {
+		h.fail("a span ended, and the generation is still %d", before)
+	}
 	s.arrived = len(h.windows)
 	h.ended = append(h.ended, s)
 	if s.listed {

@@ -80,16 +80,12 @@ func (r *recording) replay(n int) *exporter.Profile {
 	return inWindow(n, exporter.KindCPU, p)
 }
 
-// count returns the number of samples of all windows, and of those that carry a
-// span's id.
-func (r *recording) count() (samples, ofSpans int64) {
+// count returns the number of samples of all windows.
+func (r *recording) count() (samples int64) {
 	for _, p := range r.windows {
 		for _, s := range p.Sample {
 			samples += s.Value[0]
-			if len(s.Label[labelkey.SpanID]) > 0 {
-				ofSpans += s.Value[0]
-			}
 		}
 	}
-	return samples, ofSpans
+	return samples
 }

@@ -240,12 +240,6 @@ func TestManualExemplars(t *testing.T) {
 	if diff := cmp.Diff([]store.Span{job}, s.Spans(store.SpanQuery{Name: "import"})); diff != "" {
 		t.Error(diff)
 	}
-	if total := selectCPU(t, s).Samples; total != 12 {
-		t.Error("each sample counts once in totals:", total)
-	}
-	if got, ok := s.Span("job-1"); !ok || !cmp.Equal(job, got) {
-		t.Error("job:", ok, cmp.Diff(job, got))
-	}
 	if got, ok := s.Span(foreign); !ok || got.Manual || !got.SummaryMissing || got.Running || got.Name != "elsewhere" || got.CPU == 0 {
 		t.Errorf("span without a summary: %v %+v", ok, got)
 	}
@@ -254,9 +248,6 @@ func TestManualExemplars(t *testing.T) {
 	}
 	if _, ok := s.Span("nothing"); ok {
 		t.Error("found nothing")
-	}
-	if stats := s.Stats(); stats.CPUTime != 12*tick || stats.CPUTimeLabelled != 12*tick {
-		t.Errorf("stats: %+v", stats)
 	}
 }
 

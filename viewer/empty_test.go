@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
@@ -54,9 +54,17 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another CPU profile ran from 10 s to 30 s.
-	exportSecond(t, s, 0, newProfileBuilder())
+	sampled := endSpan(t, s, "GET /", 5, 35)
+	b := newProfileBuilder()
+	b.add(7, labels(sampled, "GET /"), "main.serve")
+	exportSecond(t, s, 0, b)
 	exportSecond(t, s, 30, newProfileBuilder())
 	h := viewer.Handler(s)
+	var part answer.Profile
+	getJSON(t, h, target("/", "query", byID(sampled), "format", "json"), http.StatusOK, &part)
+	if part.Total != 7e7 || !strings.HasPrefix(part.Note, "CPU was not profiled in part") {
+		t.Errorf("total %d, note %q", part.Total, part.Note)
+	}
 	for id, want := range map[string]struct{ empty, coverage, list string }{
 		endSpan(t, s, "before", -5, -3):      {"CPU was not profiled during this span", "none", "before [not profiled]"},
 		endSpan(t, s, "profiled", 2, 3):      {"no sample hit this span: it took 1.00 s", "whole", "profiled\n"},
@@ -87,24 +95,6 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	}
 	if list := get(t, h, "/?format=text").Body.String(); !strings.Contains(list, "GET /late [profile evicted]") {
 		t.Errorf("the list does not mark what was evicted:\n%s", list)
-	}
-}
-
-// A note reports a part of a span without CPU profiling, also if it has samples.
-func TestNoteOnGap(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := endSpan(t, s, "GET /", 5, 35)
-	b := newProfileBuilder()
-	b.add(7, labels(id, "GET /"), "main.serve")
-	exportSecond(t, s, 0, b)
-	exportSecond(t, s, 30, newProfileBuilder())
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
-	if a.Total != 7e7 || !strings.HasPrefix(a.Note, "CPU was not profiled in part") {
-		t.Errorf("total %d, note %q", a.Total, a.Note)
 	}
 }
 
@@ -212,22 +202,6 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// startedSource has two spans that have not ended.
-type startedSource struct{ store.Source }
-
-type startedView struct{ store.View }
-
-func (s startedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
-	view, err := s.Source.View(ctx, from, until)
-	return startedView{view}, err
-}
-
-func (v startedView) Info() store.Info {
-	info := v.View.Info()
-	info.Stats.SpansRunning = 2
-	return info
-}
-
 // A list without spans has the reason.
 func TestEmptyListSaysWhy(t *testing.T) {
 	open := viewer.Status{Running: true, WindowEnd: epoch.Add(20 * time.Second)}
@@ -243,7 +217,6 @@ func TestEmptyListSaysWhy(t *testing.T) {
 		status viewer.Status
 	}{
 		"no span has ended yet; samples come when the window ends at 12:00:20 UTC":                                                             {newStore(t), none},
-		"2 spans running, none has ended yet; samples come when the window ends at 12:00:20 UTC":                                               {startedSource{newStore(t)}, open},
 		"120 spans started, none was sampled":                                                                                                  {newStore(t), unsampled},
 		"no span has ended yet; Profiling is off: no samples come":                                                                             {newStore(t), viewer.Status{}},
 		"no span meets the conditions; 1 span held":                                                                                            {ended, unsampled},
@@ -262,5 +235,12 @@ func TestEmptyListSaysWhy(t *testing.T) {
 	getJSON(t, viewer.Handler(ended), "/?format=json", http.StatusOK, &list)
 	if list.Empty != "" {
 		t.Errorf("a list with a span is empty because %q", list.Empty)
+	}
+	running := newStore(t)
+	_, span := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(running.SpanProcessor()))).Tracer("test").Start(t.Context(), "GET /")
+	defer span.End()
+	getJSON(t, viewer.Handler(running), "/?filter=nothing&format=json", http.StatusOK, &list)
+	if !strings.HasPrefix(list.Empty, "1 span running, none has ended yet; ") {
+		t.Errorf("the list is empty because %q", list.Empty)
 	}
 }

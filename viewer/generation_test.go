@@ -6,6 +6,7 @@ package viewer_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -26,8 +27,7 @@ func TestUnchangedList(t *testing.T) {
 		getJSON(t, h, target("/", append(pairs, "format", "json")...), http.StatusOK, &got)
 		return got
 	}
-	got := ask("since", list.Generation)
-	if !got.Unchanged || got.Generation != list.Generation || got.Status == nil {
+	if got := ask("since", list.Generation); !got.Unchanged || got.Generation != list.Generation || got.Status == nil {
 		t.Errorf("got %+v, want nothing new since %s", got, list.Generation)
 	}
 	// A time before now may select other spans later.
@@ -42,7 +42,7 @@ func TestUnchangedList(t *testing.T) {
 	}
 
 	endSpan(t, s, "GET /new", 0, 1)
-	got = ask("since", list.Generation)
+	got := ask("since", list.Generation)
 	if got.Unchanged || got.Generation == list.Generation {
 		t.Errorf("after a span: %+v", got)
 	}
@@ -59,8 +59,16 @@ func TestUnchangedList(t *testing.T) {
 	id := span.SpanContext().SpanID().String()
 	var after answer.SpanList
 	getJSON(t, h, "/?format=json", http.StatusOK, &after)
-	if !slices.ContainsFunc(after.Spans, func(s answer.Span) bool { return s.ProfileID == id }) {
+	if !slices.ContainsFunc(after.Spans, func(s answer.Span) bool { return s.ProfileID == id && s.Running && !s.Complete }) {
 		t.Errorf("the list lacks the span that runs: %+v", after.Spans)
+	}
+	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "nightly report [running]") {
+		t.Errorf("the list is\n%s", text)
+	}
+	var a answer.Profile
+	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	if !a.Waiting || !strings.Contains(a.Empty, "are not in yet") {
+		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
 	if got = ask("since", ask().Generation); got.Unchanged {
 		t.Errorf("with a running span: %+v", got)

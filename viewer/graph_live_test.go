@@ -27,6 +27,23 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
+// function is a row of a table of functions.
+type function struct {
+	File, Package string
+	Self, Total   int64
+	Lines         []int64
+}
+
+// functionsOf returns the functions of a graph by name.
+func functionsOf(g *flame.Graph) map[string]function {
+	all := map[string]function{}
+	f := g.Functions
+	for i, name := range f.Name {
+		all[g.Texts[name]] = function{g.Texts[f.File[i]], g.Texts[f.Package[i]], f.Self[i], f.Total[i], f.Lines[i]}
+	}
+	return all
+}
+
 // topOf returns the self and the total of each row of go tool pprof -top.
 func topOf(t *testing.T, file string, flags ...string) map[string][2]int64 {
 	t.Helper()

@@ -4,48 +4,27 @@
 package viewer_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// blockedSource is a source with a first question by stack that waits until others is closed.
-type blockedSource struct {
-	store.Source
-	asked  atomic.Bool
-	others chan struct{}
-}
-
-func (s *blockedSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
-	v, err := s.Source.View(ctx, from, until)
-	return &blockedView{v, s}, err
-}
-
-type blockedView struct {
-	store.View
-	source *blockedSource
-}
-
-func (v *blockedView) Samples(q store.Query) (*store.Samples, error) {
-	if q.Stacks && !v.source.asked.Swap(true) {
-		<-v.source.others
-	}
-	return v.View.Samples(q)
-}
-
 // A source bounds itself: a slow question blocks no other.
 func TestASlowQuestionBlocksNobody(t *testing.T) {
 	s := newTestStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		source := &blockedSource{Source: s, others: make(chan struct{})}
-		h := viewer.Handler(source)
+		var blocked atomic.Bool
+		others := make(chan struct{})
+		h := viewer.Handler(&fileSource{Store: s, asked: func(question any) {
+			if q, ok := question.(store.Query); ok && q.Stacks && !blocked.Swap(true) {
+				<-others
+			}
+		}})
 		first := make(chan int, 1)
 		slow := target("/", "query", ".cpu", "format", "json")
 		go func() { first <- get(t, h, slow).Code }()
@@ -62,7 +41,7 @@ func TestASlowQuestionBlocksNobody(t *testing.T) {
 		if len(first) > 0 {
 			t.Error("the first question is answered before the others")
 		}
-		close(source.others)
+		close(others)
 		if code := <-first; code != http.StatusOK {
 			t.Errorf("the first question: status %d", code)
 		}

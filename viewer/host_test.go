@@ -130,23 +130,43 @@ func TestHostAlone(t *testing.T) {
 	}
 }
 
+// An assembly function without a package in its name has the package of its file.
+func TestPackageOfAssembly(t *testing.T) {
+	s, b := newStore(t), newProfileBuilder()
+	b.add(9, nil, "indexbytebody", "bytes.Count", "memcpy")
+	b.location("indexbytebody").Line[0].Function.Filename = "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"
+	b.location("memcpy").Line[0].Function.Filename = "memcpy.c"
+	export(t, s, nil, exporter.KindCPU, b.profile)
+	var a answer.Profile
+	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	f, packages := a.Flame.Functions, map[string]string{}
+	for i, name := range f.Name {
+		packages[a.Flame.Texts[name]] = a.Flame.Texts[f.Package[i]]
+	}
+	if diff := cmp.Diff(map[string]string{"indexbytebody": "internal/bytealg", "bytes.Count": "", "memcpy": ""}, packages); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The limits of Go's own profiler are not stated of an agent's stacks, of any kind.
 func TestHostHasNoLimitsOfGo(t *testing.T) {
-	deep := make([]string, 70)
+	deep := make([]string, 64)
 	for i := range deep {
 		deep[i] = fmt.Sprint("main.f", i)
 	}
 	for _, ofAgent := range []bool{false, true} {
 		s := newStore(t)
 		b := newProfileBuilder()
-		b.add(1, labels(endSpan(t, s, "GET /long", 1, 2), "GET /"), deep...)
+		of := labels(endSpan(t, s, "GET /long", 1, 2), "GET /")
+		b.add(3, of, deep...)
+		b.add(1, of, deep[1:]...)
 		if ofAgent {
 			b.profile.Mapping = []*profile.Mapping{{ID: 1, File: exporter.KernelMapping, HasFunctions: true}}
 		}
 		exportSecond(t, s, 0, b)
 		var a answer.Profile
 		getJSON(t, viewer.Handler(s), target("/", "query", `nginx.cpu{span_name="GET /"}`, "format", "json"), http.StatusOK, &a)
-		if a.Samples != 1 || strings.Contains(a.Note, "frames") == ofAgent {
+		if a.Samples != 4 || strings.Contains(a.Note, "75.0% of this is in stacks of more than 64 frames") == ofAgent {
 			t.Errorf("of an agent: %v: %d samples, note %q", ofAgent, a.Samples, a.Note)
 		}
 	}

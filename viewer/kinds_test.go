@@ -18,22 +18,23 @@ import (
 )
 
 // exportKind exports one sample of a kind.
-func exportKind(t *testing.T, h *kindTest, kind exporter.Kind, sampleType, unit string, labels map[string][]string) {
+func exportKind(t *testing.T, s *store.Store, kind exporter.Kind, sampleType, unit string, labels map[string][]string) {
 	t.Helper()
 	b := newProfileBuilder()
 	b.profile.SampleType = []*profile.ValueType{{Type: sampleType, Unit: unit}}
 	b.profile.PeriodType = nil
 	b.addValues([]int64{3}, labels, "sync.(*Mutex).Lock", "main.serve")
-	export(t, h.store, shop, kind, b.profile)
+	export(t, s, shop, kind, b.profile)
 }
 
 // A span links to its profiles of other kinds, the process to profiles of all kinds.
 func TestKinds(t *testing.T) {
-	h := newKindTest(t)
-	exportKind(t, h, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
-	exportKind(t, h, exporter.KindGoroutine, "goroutine", "count", labels(fastID, "GET /search"))
-	exportKind(t, h, exporter.KindMutex, "delay", "nanoseconds", nil)
-	exportKind(t, h, exporter.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
+	s := newTestStore(t)
+	h := viewer.Handler(s)
+	exportKind(t, s, exporter.KindWall, "wall", "nanoseconds", labels(slowID, "GET /search"))
+	exportKind(t, s, exporter.KindGoroutine, "goroutine", "count", labels(fastID, "GET /search"))
+	exportKind(t, s, exporter.KindMutex, "delay", "nanoseconds", nil)
+	exportKind(t, s, exporter.KindHost, "samples", "nanoseconds", labels(slowID, "GET /search"))
 	for query, want := range map[string][]string{
 		byID(slowID):                         {"cpu", "wall", "host"},
 		byID(fastID):                         {"cpu", "goroutine"},
@@ -44,12 +45,12 @@ func TestKinds(t *testing.T) {
 		`.cpu{service_name="other"}`:         {"cpu"},
 	} {
 		var a answer.Profile
-		getJSON(t, h.handler, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
 		var got []string
 		for _, k := range a.Kinds {
 			got = append(got, k.Type)
 			var other answer.Profile
-			getJSON(t, h.handler, target("/", "query", k.Query, "format", "json"), http.StatusOK, &other)
+			getJSON(t, h, target("/", "query", k.Query, "format", "json"), http.StatusOK, &other)
 			if other.Query != k.Query || (other.Total == 0) != (k.Samples == 0) {
 				t.Errorf("%s: %s has a total of %d, and %d samples are announced", query, k.Query, other.Total, k.Samples)
 			}
@@ -58,27 +59,15 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: kinds %v, want %v", query, got, want)
 		}
 	}
-	text := get(t, h.handler, target("/", "query", byID(slowID), "format", "text")).Body.String()
+	text := get(t, h, target("/", "query", byID(slowID), "format", "text")).Body.String()
 	if want := `also     shop.wall{profile_id="` + slowID + `"}  (wall time)`; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
 	var a answer.Profile
-	getJSON(t, h.handler, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	getJSON(t, h, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
 	if !strings.Contains(a.Empty, "mutex profiles carry no label") {
 		t.Errorf("empty because %q", a.Empty)
 	}
-}
-
-// kindTest is a store with profiles of several kinds.
-type kindTest struct {
-	store   *store.Store
-	handler http.Handler
-}
-
-func newKindTest(t *testing.T) *kindTest {
-	t.Helper()
-	s := newTestStore(t)
-	return &kindTest{store: s, handler: viewer.Handler(s)}
 }
 
 func TestTitles(t *testing.T) {

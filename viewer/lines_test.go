@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -18,22 +20,25 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// A program that reads a page in text gets at most 40 lines.
+// A program that reads a page in text gets at most 40 lines, of 100 columns each, however long the
+// names are. Only queries may be longer, for people copy them.
 func TestLines(t *testing.T) {
 	s := newStore(t, store.WithSpanAttributes("row"))
 	for i := range 20 {
 		newRequests(t, s, "shop", fmt.Sprint("GET /", i), 30)
 	}
 	exact, other := newExactSpan(t, s), newExactSpan(t, s)
+	dir := "example.com/" + strings.Repeat("länge/", 40)
 	b := newProfileBuilder()
 	for i := range 100 {
-		b.add(int64(i), nil, fmt.Sprint("main.f", i), "main.serve")
-		b.add(1, labels(exact, "GET /exact"), fmt.Sprint("main.f", i), "main.serve")
-		b.add(1, labels(other, "GET /exact"), fmt.Sprint("main.g", i), "main.serve")
+		b.add(int64(i), nil, fmt.Sprint(dir, "main.f", i), "main.serve")
+		b.add(1, labels(exact, "GET /exact"), fmt.Sprint(dir, "main.f", i), "main.serve")
+		b.add(1, labels(other, "GET /exact"), fmt.Sprint(dir, "main.g", i), "main.serve")
 	}
 	for _, id := range []string{exact, other} {
 		b.add(1, map[string][]string{"ended_span_id": {id}}, "main.later")
@@ -49,12 +54,18 @@ func TestLines(t *testing.T) {
 		return all
 	}))
 	all, slow, one := url.QueryEscape(".cpu{}"), url.QueryEscape(byID(exact)), url.QueryEscape(`.cpu{span_name="query"}`)
+	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{|^ .* \?format=text&name=`)
 	for address, next := range map[string]string{
-		"/?": "?format=text&name=GET+%2F1\n", "/?name=GET+/1": "?format=text&order=slowest&name=GET+%2F1", "/names?": "set limit",
+		"/?": "?format=text&name=GET+%2F0\n", "/?order=slowest": "?format=text&name=GET+%2F0\n", "/?name=GET+/1": "?format=text&order=slowest&name=GET+%2F1", "/names?": "set limit",
 		"/?query=" + slow: "  other\n", "/comparison?leftQuery=" + slow + "&rightQuery=" + url.QueryEscape(byID(other)): "more functions",
 		"/?query=" + all: "more functions", "/comparison?leftQuery=" + one + "&rightQuery=" + all: "more functions", "/running?": "  and 1 more stack\n\n19 more in JSON",
 	} {
 		text := get(t, h, address+"&format=text").Body.String()
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(line) - 1; n > termtext.Columns && !query.MatchString(line) {
+				t.Errorf("%s: %d columns: %s", address, n, line)
+			}
+		}
 		if n := strings.Count(text, "\n"); n < 10 || n > 40 || !strings.Contains(text, next) {
 			t.Errorf("%s: %d lines, want at most 40 with %q:\n%s", address, n, next, text)
 		}
@@ -65,13 +76,13 @@ func TestLines(t *testing.T) {
 func newExactSpan(t *testing.T, s *store.Store) string {
 	t.Helper()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
-	ctx, span := tracer.Start(t.Context(), "GET /exact", trace.WithTimestamp(epoch))
+	ctx, span := tracer.Start(t.Context(), "GET /exact"+strings.Repeat("länge ", 100), trace.WithTimestamp(epoch))
 	for i := range 10 {
-		_, child := tracer.Start(ctx, "query", trace.WithTimestamp(epoch))
+		_, child := tracer.Start(ctx, "query"+strings.Repeat("länge ", 100), trace.WithTimestamp(epoch))
 		child.SetAttributes(attribute.String("pyroscope.profile.id", "x"), attribute.Int("row", i))
 		child.End(trace.WithTimestamp(epoch.Add(time.Second)))
 	}
-	span.SetStatus(codes.Error, "it failed")
+	span.SetStatus(codes.Error, "it failed"+strings.Repeat("länge ", 100))
 	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
 	states, blockers := `{"state":"running","durationNs":500000000}`, `{"span":"a","spanId":"1","durationNs":1}`
 	for i := range 20 {

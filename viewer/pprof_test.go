@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -54,32 +53,35 @@ func TestIDsInPprof(t *testing.T) {
 
 // Tools divide the samples by the duration: the profile of a span lasts as long as the span.
 func TestDurationInPprof(t *testing.T) {
-	s := newTestStore(t)
-	h := viewer.Handler(s)
-	view, err := s.View(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer view.Close()
-	list, err := view.Spans(store.SpanQuery{ID: slowID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := list.Spans[0]
-	for address, want := range map[string]struct {
-		start    time.Time
-		duration time.Duration
+	h := viewer.Handler(newTestStore(t))
+	start, span := epoch.Add(time.Second), "shop.cpu."+slowID
+	for _, test := range []struct {
+		address, name string
+		start         time.Time
+		duration      time.Duration
+		total         int64
 	}{
-		target("/profile", "query", byID(slowID)):                    {slow.Start, 800 * time.Millisecond},
-		target("/profile", "query", `.cpu{profile_id="nightly #7"}`): {epoch, 10 * time.Second}, // It is no span.
-		target("/profile", "query", `.cpu{}`):                        {epoch, 10 * time.Second},
+		{target("/profile", "query", byID(slowID)), span, start, 800 * time.Millisecond, 55e7},
+		{target("/", "query", byID(slowID), "format", "pprof"), span, start, 800 * time.Millisecond, 55e7},
+		// go tool pprof fetches it from a server without a path.
+		{target("/debug/pprof/profile", "query", byID(slowID), "format", "pprof"), span, start, 800 * time.Millisecond, 55e7},
+		{target("/profile", "query", `.cpu{profile_id="nightly #7"}`), "spanprof.cpu.nightly__7", epoch, 10 * time.Second, 7e7}, // It is no span.
+		{target("/profile", "query", `.cpu{}`), "spanprof.cpu.all", epoch, 10 * time.Second, 77e7},
 	} {
-		p, err := profile.Parse(get(t, h, address).Body)
+		w := get(t, h, test.address)
+		if got, want := w.Header().Get("Content-Disposition"), `attachment; filename="`+test.name+`.pb.gz"`; got != want {
+			t.Errorf("GET %s: disposition %s, want %s", test.address, got, want)
+		}
+		p, err := profile.Parse(w.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.DurationNanos != want.duration.Nanoseconds() || p.TimeNanos != want.start.UnixNano() {
-			t.Errorf("GET %s: %s from %s, want %s from %s", address, time.Duration(p.DurationNanos), time.Unix(0, p.TimeNanos).UTC(), want.duration, want.start)
+		total := int64(0)
+		for _, s := range p.Sample {
+			total += s.Value[1]
+		}
+		if p.DurationNanos != test.duration.Nanoseconds() || p.TimeNanos != test.start.UnixNano() || total != test.total {
+			t.Errorf("GET %s: %d in %s from %s, want %+v", test.address, total, time.Duration(p.DurationNanos), time.Unix(0, p.TimeNanos).UTC(), test)
 		}
 	}
 }

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -67,50 +65,5 @@ func TestSpanKinds(t *testing.T) {
 	}
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "GET [client]") || !strings.Contains(text, "GET [server]") {
 		t.Error(text)
-	}
-}
-
-func TestSpansOfATrace(t *testing.T) {
-	s := newTestStore(t)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
-	tracer := tp.Tracer("test")
-	ctx, root := tracer.Start(t.Context(), "root")
-	_, child := tracer.Start(ctx, "child")
-	child.SetAttributes(attribute.String("pyroscope.profile.id", child.SpanContext().SpanID().String()))
-	child.End()
-	root.End()
-	h := viewer.Handler(s)
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(root.SpanContext().SpanID().String()), "format", "json"), http.StatusOK, &a)
-	if len(a.Trace) != 2 || a.Trace[0].Name != "root" || a.Trace[1].Name != "child" {
-		t.Errorf("trace %+v", a.Trace)
-	}
-	// A span that is alone in its trace has no list.
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
-	if a.Trace != nil {
-		t.Errorf("trace %+v", a.Trace)
-	}
-}
-
-// A span that has not ended is in the list, marked as running.
-func TestRunningSpan(t *testing.T) {
-	s := newTestStore(t)
-	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())))
-	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
-	defer span.End()
-	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
-	var list answer.SpanList
-	getJSON(t, h, target("/", "format", "json", "name", "nightly report"), http.StatusOK, &list)
-	if len(list.Spans) != 1 || !list.Spans[0].Running || list.Spans[0].Complete {
-		t.Fatalf("spans %+v", list.Spans)
-	}
-	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "nightly report [running]") {
-		t.Errorf("the list is\n%s", text)
-	}
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", list.Spans[0].Query, "format", "json"), http.StatusOK, &a)
-	if !a.Waiting || !strings.Contains(a.Empty, "are not in yet") {
-		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
 }

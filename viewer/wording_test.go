@@ -146,17 +146,3 @@ func TestUnknownIDMayBeRunning(t *testing.T) {
 		t.Errorf("stopped: waiting %t, empty because %q", a.Waiting, a.Empty)
 	}
 }
-
-// The unit does not depend on whether there is a profile.
-func TestUnitWithoutAProfile(t *testing.T) {
-	h := viewer.Handler(newStore(t))
-	for query, want := range map[string]string{
-		".cpu":           "CPU time 0 ns in 0 samples, 0 windows",
-		".alloc_space":   "heap allocated 0 B from 0 allocation sites, 0 windows",
-		".inuse_objects": "objects in use 0 from 0 allocation sites, 0 windows",
-	} {
-		if text := get(t, h, target("/", "query", query, "format", "text")).Body.String(); !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
-	}
-}
