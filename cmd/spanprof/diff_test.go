@@ -76,7 +76,6 @@ func TestDiff(t *testing.T) {
 		{"nothing moved", []string{before, before}, exitDone, `0 functions of 2 moved`, ""},
 		{"one run", []string{before + "/0", after + "/0"}, exitDone, `No noise estimate`, ""},
 		{"requests", []string{"-requests", "100:100,100,100", before, after}, exitDone, `per request`, ""},
-		{"shares", []string{"-per", "share", before, after}, exitDone, `as a share of the total`, ""},
 		{"grew", []string{"-fail-over", "5%", before, after}, exitGrew, `main\.parse`, "grew by more than 5%, beyond noise: main.parse"},
 		{"grew less", []string{"-fail-over", "60", before, after}, exitDone, `main\.parse`, ""},
 		{"shrank", []string{"-fail-over", "5%", after, before}, exitDone, `-\d\d\.\d%.* main\.parse`, ""},
@@ -85,11 +84,8 @@ func TestDiff(t *testing.T) {
 		{"one side", []string{before}, exitFailed, `^$`, "name two sides"},
 		{"no such file", []string{before, after + "/none"}, exitFailed, `^$`, "none"},
 		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "the profiles of side before have no sample that meets the conditions"},
-		{"no work to tell by", []string{"-fail-over", "5%", "-per", "request", before, after}, exitFailed, `^$`, "no profile of before has a number of requests"},
-		{"-fail-over and shares", []string{"-fail-over", "5%", "-per", "share", before, after}, exitFailed, `^$`, "leave -per share out"},
 		{"endless percentage", []string{"-fail-over", "inf", before, after}, exitFailed, `^$`, "want a percentage"},
 		{"bad percentage", []string{"-fail-over", "much", before, after}, exitFailed, `^$`, "want a percentage"},
-		{"bad per", []string{"-per", "day", before, after}, exitFailed, `^$`, "request, second and share"},
 		{"bad requests", []string{"-requests", "100", before, after}, exitFailed, `^$`, "two sides with a colon"},
 	} {
 		code, stdout, stderr := spanprof(t, append([]string{"diff"}, test.args...)...)

@@ -141,7 +141,7 @@ func TestPGOBadSources(t *testing.T) {
 		"not a profile": writeFile(t, "text.pprof", []byte("404 page not found\n")),
 		"gzip":          writeFile(t, "cut.pprof", data[:len(data)/2]),
 		"no bytes":      writeFile(t, "nothing.pprof", nil),
-		"want cpu":    profileFile(t, "heap.pprof", heap),
+		"want cpu":      profileFile(t, "heap.pprof", heap),
 		"no such file":  "absent.pprof",
 	} {
 		outcome{exitDone, "2000 samples", bad}.check(t, "pgo", good, bad)

@@ -186,7 +186,7 @@ func TestRecordNothing(t *testing.T) {
 	for address, want := range map[string]string{
 		refusing.URL: "401 Unauthorized: who are you?",
 		empty.URL:    "404 Not Found",
-		login.URL:    "(a page to log in?): Log in",
+		login.URL:    "(a page to log in?): an HTML page",
 		away:         "connection refused",
 	} {
 		code, stdout, stderr := spanprof(t, "record", "-o", t.TempDir(), "-for", "2s", "-every", "1s", address)

@@ -20,12 +20,9 @@ const serviceName = "service_name"
 type conditions struct {
 	// labels is a label selector.
 	labels string
-	// spans are the only ids that count; nil for all.
+	// spans are the only ids that count; nil for all, and empty if no id can meet the
+	// conditions.
 	spans []string
-	// ids reports whether there are conditions on ids.
-	ids bool
-	// none reports that nothing can meet the conditions.
-	none bool
 	// service is the required value of service_name.
 	service string
 }
@@ -39,7 +36,7 @@ var operators = map[store.MatchOp]string{
 
 // conditionsOf returns the conditions of matchers. The server selects ids only by lists.
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
-	c := conditions{}
+	var c conditions
 	var labels []string
 	for _, m := range matchers {
 		if m.OnSpan() {
@@ -52,7 +49,6 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 			if err := v.addIDs(&c, m); err != nil {
 				return c, err
 			}
-			c.ids = true
 			continue
 		case serviceName:
 			if m.Op() == store.MatchEqual {
@@ -74,7 +70,7 @@ func (v *view) addIDs(c *conditions, m store.Matcher) error {
 	if m.Op() == store.MatchRegexp {
 		ids = strings.Split(strings.Trim(strings.TrimPrefix(m.Value(), "(?:"), "^$()"), "|")
 	}
-	var known []string
+	known := []string{}
 	for _, id := range ids {
 		id = strings.ToLower(id)
 		if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
@@ -86,7 +82,6 @@ func (v *view) addIDs(c *conditions, m store.Matcher) error {
 		}
 	}
 	c.spans = known
-	c.none = c.none || len(known) == 0
 	return nil
 }
 

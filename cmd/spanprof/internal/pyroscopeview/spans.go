@@ -171,7 +171,7 @@ func (v *view) byID(id string) ([]store.Span, error) {
 	}
 	c, ok := v.seen[id]
 	if !ok {
-		c = conditions{labels: "{}", spans: []string{id}, ids: true}
+		c = conditions{labels: "{}", spans: []string{id}}
 	}
 	var held [2]int64
 	for i, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {

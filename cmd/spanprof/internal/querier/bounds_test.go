@@ -148,19 +148,19 @@ func TestIsUnimplemented(t *testing.T) {
 
 func TestParseType(t *testing.T) {
 	for id, want := range map[string]Type{
-		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Group: "process_cpu", Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
-		"process_cpu:samples:count:cpu:nanoseconds":             {Group: "process_cpu", Kind: "cpu", Sample: "samples", Unit: "count"},
-		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Group: "process_cpu", Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
-		"process_cpu:exceptions:count::":                        {Group: "process_cpu", Kind: "cpu", Sample: "exceptions", Unit: "count"},
-		"wall:samples:count:wall:nanoseconds":                   {Group: "wall", Kind: "wall", Sample: "samples", Unit: "count"},
-		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Group: "host", Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
-		"memory:inuse_space:bytes:space:bytes":                  {Group: "memory", Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
-		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Group: "memory", Kind: "heap", Sample: "alloc_space", Unit: "bytes"},
-		"goroutines:goroutine:count:goroutine:count":            {Group: "goroutines", Kind: "goroutine", Sample: "goroutine", Unit: "count"},
-		"mutex:contentions:count:contentions:count":             {Group: "mutex", Kind: "mutex", Sample: "contentions", Unit: "count"},
-		"block_duration:block_duration:lock_nanoseconds:x:y":    {Group: "block_duration", Kind: "block", Sample: "delay", Unit: "nanoseconds"},
-		"mutex_count:mutex_count:lock_samples:lock:lock_sample": {Group: "mutex_count", Kind: "mutex", Sample: "contentions", Unit: "count"},
-		"shop:cache_misses:count:x:y":                           {Group: "shop", Kind: "other_cache_misses", Sample: "cache_misses", Unit: "count"},
+		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
+		"process_cpu:samples:count:cpu:nanoseconds":             {Kind: "cpu", Sample: "samples", Unit: "count"},
+		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
+		"process_cpu:exceptions:count::":                        {Kind: "cpu", Sample: "exceptions", Unit: "count"},
+		"wall:samples:count:wall:nanoseconds":                   {Kind: "wall", Sample: "samples", Unit: "count"},
+		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
+		"memory:inuse_space:bytes:space:bytes":                  {Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
+		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Kind: "heap", Sample: "alloc_space", Unit: "bytes"},
+		"goroutines:goroutine:count:goroutine:count":            {Kind: "goroutine", Sample: "goroutine", Unit: "count"},
+		"mutex:contentions:count:contentions:count":             {Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"block_duration:block_duration:lock_nanoseconds:x:y":    {Kind: "block", Sample: "delay", Unit: "nanoseconds"},
+		"mutex_count:mutex_count:lock_samples:lock:lock_sample": {Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"shop:cache_misses:count:x:y":                           {Kind: "other_cache_misses", Sample: "cache_misses", Unit: "count"},
 	} {
 		want.ID = id
 		if got, ok := ParseType(id); !ok || got != want {
