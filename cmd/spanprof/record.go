@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,11 +63,6 @@ func runRecord(ctx context.Context, c *call) error {
 		t, err := source.NewTarget(arg)
 		if err != nil {
 			return fmt.Errorf("record: %w", err)
-		}
-		if slices.ContainsFunc(config.Targets, func(other *source.Target) bool {
-			return record.DirOf("", other) == record.DirOf("", t)
-		}) {
-			return fmt.Errorf("record: %s: the address is there twice", t.Name())
 		}
 		config.Targets = append(config.Targets, t)
 	}

@@ -113,14 +113,7 @@ func amount(per compare.Per, v float64) string {
 }
 
 func percent(ratio float64) string {
-	switch change := 100 * (ratio - 1); {
-	case change >= 1000:
-		return fmt.Sprintf("x%.0f", ratio)
-	case change >= 100 || change <= -100:
-		return fmt.Sprintf("%+.0f%%", change)
-	default:
-		return fmt.Sprintf("%+.1f%%", change)
-	}
+	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
 // notes explain how reliable the table is.

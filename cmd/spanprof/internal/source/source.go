@@ -59,9 +59,10 @@ type Profile struct {
 type Source interface {
 	// String returns the source as it was written, without credentials.
 	String() string
-	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles of a run are in the order of their times, if the source has times. It
-	// calls skip for a profile that cannot be read, with an error that names the profile.
-	// An error of each ends it.
+	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles
+	// of a run are in the order of their times, if the source has times. It calls skip for a
+	// profile that cannot be read, with an error that names the profile. An error of each
+	// ends it.
 	Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error
 }
 
@@ -74,7 +75,7 @@ func Parse(arg string) (Source, error) {
 	case !found:
 		return local(arg), nil
 	}
-	u, err := parseAddress(arg)
+	u, err := ParseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +115,8 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 	return nil
 }
 
-// parseAddress reads the address of a SOURCE.
-func parseAddress(arg string) (*url.URL, error) {
+// ParseAddress reads the address of a SOURCE.
+func ParseAddress(arg string) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	switch {
 	case err != nil && secrets.Text(arg) != arg:

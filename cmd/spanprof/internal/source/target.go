@@ -50,7 +50,7 @@ func NewTarget(arg string) (*Target, error) {
 	if !strings.Contains(arg, "://") {
 		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
 	}
-	u, err := parseAddress(arg)
+	u, err := ParseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
