@@ -53,8 +53,7 @@ type Page struct {
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
 	empty, changes, cut []string
-	// Profiles is the number of shown profiles, Unreadable of unreadable ones.
-	Profiles, Unreadable int
+	unreadable int // profiles
 }
 
 // errRefused is the error for a profile that the store refuses and counts.
@@ -72,7 +71,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	read := 0
 	report := func(err error) {
 		if !errors.Is(err, errRefused) {
-			p.Unreadable++
+			p.unreadable++
 		}
 		skip(err)
 	}
@@ -105,16 +104,15 @@ func OpenDirectory(path string, maxBytes int64, report func(error)) (p *Page, ok
 	}
 	p = &Page{sets: []Set{{}}, earlier: true}
 	p.store, err = store.OpenDirectory(path, func(err error) {
-		p.Unreadable++
+		p.unreadable++
 		report(err)
 	}, store.WithMaxBytes(maxBytes))
 	if err != nil {
 		return nil, !errors.Is(err, store.ErrNoRuns), err
 	}
 	d := p.store.Stats().Directory
-	p.Profiles = d.Windows
-	if p.Unreadable > 0 {
-		p.notes = append(p.notes, termtext.Plural(p.Unreadable, "file")+" could not be read: the command has reported why")
+	if p.unreadable > 0 {
+		p.notes = append(p.notes, termtext.Plural(p.unreadable, "file")+" could not be read: the command has reported why")
 	}
 	if d.WindowsLeftOut > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile")))
@@ -205,16 +203,15 @@ func absolute(values []int64) string {
 // finish counts the profiles, and notes the missing ones.
 func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
-	p.Profiles = stats.Windows
-	if p.Profiles == 0 {
+	if stats.Windows == 0 {
 		p.note(p.empty, "no samples")
-		return fmt.Errorf("cannot show any of %d profiles%s", read+p.Unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
+		return fmt.Errorf("cannot show any of %d profiles%s", read+p.unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
 	}
-	if p.Unreadable > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.Unreadable, read+p.Unreadable))
+	if p.unreadable > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.unreadable, read+p.unreadable))
 	}
 	p.note(p.empty, "no samples")
 	p.note(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less")

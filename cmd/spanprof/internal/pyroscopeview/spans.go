@@ -85,15 +85,9 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)
-	rows, all, err := v.page(spanLabels(q), from, until)
+	rows, err := v.page(spanLabels(q), from, until)
 	if err != nil {
 		return nil, err
-	}
-	if all.Total > int64(len(all.Spans)) {
-		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time and name: %d of %d, a span counting once for each of its profiles", len(all.Spans), all.Total))
-	}
-	if all.Cut {
-		v.note(fmt.Sprintf("of more than %d names, it lists no spans", spanSeries))
 	}
 	rows = slices.DeleteFunc(rows, func(s store.Span) bool { return q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID) })
 	slices.SortFunc(rows, func(a, b store.Span) int {
@@ -124,22 +118,24 @@ func spanLabels(q store.SpanQuery) string {
 	return "{" + strings.Join(labels, ",") + "}"
 }
 
-// page returns the spans that the server lists for a selector, and its answer. One span may be
-// in several profiles.
-func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier.Spans, error) {
+// page returns the spans that the server lists for a selector.
+func (v *view) page(labels string, from, until time.Time) ([]store.Span, error) {
 	cpu, err := v.cpuType()
 	if cpu == "" {
-		return nil, querier.Spans{}, err
+		return nil, err
 	}
 	step := max(time.Second, (until.Sub(from) / spanSteps).Truncate(time.Second))
-	all, err := v.client.Spans(v.ctx, querier.Selector{Type: cpu, Labels: labels, From: from, Until: until}, step, spanSeries)
+	all, total, err := v.client.Spans(v.ctx, querier.Selector{Type: cpu, Labels: labels, From: from, Until: until}, step, spanSeries)
 	if querier.IsUnimplemented(err) {
 		v.note("the server lists no spans, as its storage v2 does: ask for one by its id")
-		return nil, querier.Spans{}, nil
+		return nil, nil
+	}
+	if total > int64(len(all)) {
+		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time, of up to %d names: %d of %d, a span counting once for each of its profiles", spanSeries, len(all), total))
 	}
 	var rows []store.Span
 	places := make(map[string]int)
-	for _, s := range all.Spans {
+	for _, s := range all { // a span may be in several profiles
 		i, ok := places[s.ID]
 		if !ok {
 			i = len(rows)
@@ -156,7 +152,7 @@ func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier
 		row.CPU += time.Duration(s.Value)
 		row.CPUInclusive, row.CPUSamples = row.CPU, 1
 	}
-	return rows, all, err
+	return rows, err
 }
 
 // byID returns the span with an id. A span is known if it has samples. The server does not
@@ -190,7 +186,7 @@ func (v *view) byID(id string) ([]store.Span, error) {
 		WallSamples: min(wall, 1), CPU: time.Duration(cpu), CPUInclusive: time.Duration(cpu), CPUSamples: min(cpu, 1),
 	}
 	from, until := around(v.from, v.until)
-	rows, _, err := v.page(c.labels, from, until)
+	rows, err := v.page(c.labels, from, until)
 	if err != nil {
 		return nil, err
 	}

@@ -73,8 +73,6 @@ type Result struct {
 	Failures int
 	// Gaps are the times without profiles, by kind.
 	Gaps map[exporter.Kind]Gaps
-	// Lacks are the kinds that the target does not have.
-	Lacks []exporter.Kind
 	// Err is the last failure if no profile came after it.
 	Err error
 }
@@ -103,9 +101,6 @@ func (r Result) String() string {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
 		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
-	}
-	if len(r.Lacks) > 0 {
-		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
 	}
 	if r.Err != nil {
 		fmt.Fprintf(&b, "; %v", r.Err)

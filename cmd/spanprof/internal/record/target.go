@@ -179,8 +179,6 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 	status, answered := errors.AsType[*client.StatusError](err)
 	// A proxy answers 404 too while the process is away: others must have a profile.
 	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
-		t.result.Lacks = append(t.result.Lacks, kind)
-		slices.Sort(t.result.Lacks)
 		t.covered[kind].failed = false // nothing is missing
 		t.Report(fmt.Sprintf("%v; the kind is left out", err))
 		return errLeftOut

@@ -34,11 +34,8 @@ const Usage = `A SOURCE is one of
   PATH                         a pprof file, a glob, or a directory and those
                                below it: of spanprof record, of exporter/file
   pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
-                               the CPU profiles of a Pyroscope server. The query is
-                               its label selector. There is one profile for each
-                               value of the first label of service_instance_id,
-                               k8s_pod_name, pod, instance, hostname, host_name
-                               that the profiles have
+                               the CPU profiles of a Pyroscope server by a label
+                               selector, one for each replica
   pyroscope+http://HOST        for view: the whole server
 A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
