@@ -119,13 +119,12 @@ func percent(ratio float64) string {
 // notes explain how reliable the table is.
 func notes(r *compare.Result) []string {
 	var notes []string
-	n := len(moved(r.Functions))
+	text := fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples for a test.", termtext.Plural(len(moved(r.Functions)), "function"), r.Tested, len(r.Functions)-r.Tested)
 	switch r.Unit {
 	case compare.UnitRun:
-		notes = append(notes, fmt.Sprintf("%s of %d moved beyond noise; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested))
+		notes = append(notes, text)
 	case compare.UnitWindow:
-		notes = append(notes, fmt.Sprintf("%s of %d moved beyond the noise between the profiles of a run; %d have too few samples for a test.", termtext.Plural(n, "function"), r.Tested, len(r.Functions)-r.Tested),
-			"How much two runs of one binary differ is not known: give three runs a side.")
+		notes = append(notes, text, "The noise is between the profiles of a run. How much two runs of one binary differ is not known: give three runs a side.")
 	default:
 		notes = append(notes, "No noise estimate: nothing was repeated. Two runs of one binary differ too. Give three runs a side.")
 	}

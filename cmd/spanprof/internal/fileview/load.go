@@ -53,11 +53,8 @@ type Page struct {
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
 	empty, changes, cut []string
-	unreadable int // profiles
+	unreadable          int // profiles
 }
-
-// errRefused is the error for a profile that the store refuses and counts.
-var errRefused = errors.New("it is left out")
 
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
 // 8 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
@@ -70,9 +67,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
 	report := func(err error) {
-		if !errors.Is(err, errRefused) {
-			p.unreadable++
-		}
+		p.unreadable++
 		skip(err)
 	}
 	for _, set := range sets {
@@ -83,7 +78,8 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 				return err
 			}
 			if err := s.Export(ctx, shown); err != nil {
-				return fmt.Errorf("%w: %w", errRefused, err)
+				p.unreadable-- // the store counts it
+				return fmt.Errorf("it is left out: %w", err)
 			}
 			// The next profile has room: the store evicts the oldest ones for it.
 			untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))

@@ -121,19 +121,16 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 }
 
 // samples returns the number of samples of an answer. The server has it as a profile
-// type of its own; of heap profiles it is the number of places.
+// type of its own. Of kinds without ids it is the number of places.
 func (v *view) samples(q store.Query, t querier.Type, c conditions, answer *store.Samples) (int64, error) {
 	places := int64(len(answer.Stacks))
-	counted := "samples"
 	switch {
-	case places == 0 || q.Kind == exporter.KindHeap || q.Kind == exporter.KindGoroutine:
+	case places == 0 || q.Kind != exporter.KindCPU && q.Kind != exporter.KindWall:
 		return places, nil
-	case t.Sample == counted || t.Sample == "contentions":
+	case t.Sample == "samples":
 		return answer.Total, nil
-	case t.Sample == "delay":
-		counted = "contentions"
 	}
-	total, err := v.total(q, c, counted)
+	total, err := v.total(q, c, "samples")
 	if errors.Is(err, store.ErrUnknownSampleType) {
 		return places, nil // There is one for each at least.
 	}

@@ -140,7 +140,7 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	bound := measure + min(max(minGrace, t.Every/2), maxGrace)
 	limited, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	raw, err := t.Fetch(limited, kind, measure)
+	data, parsed, err := t.Fetch(limited, kind, measure)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("no answer within %v: %w", bound, err)
 	}
@@ -152,7 +152,7 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	n := int64(0)
 	if err == nil {
 		t.seen[kind] = true
-		n, err = t.write(ctx, kind, begun, raw)
+		n, err = t.write(ctx, kind, begun, data, parsed)
 	}
 	if err != nil {
 		return t.fail(ctx, kind, err)

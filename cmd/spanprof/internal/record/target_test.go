@@ -84,7 +84,7 @@ func TestRuns(t *testing.T) {
 		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := own.write(t.Context(), exporter.KindGoroutine, time.Now(), &source.Raw{Data: b.Bytes(), Parsed: p}); err != nil {
+		if _, err := own.write(t.Context(), exporter.KindGoroutine, time.Now(), b.Bytes(), p); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -33,7 +33,7 @@ func fetched(ctx context.Context, address string) error {
 		return err
 	}
 	defer target.Close()
-	_, err = target.Fetch(ctx, exporter.KindGoroutine, 0)
+	_, _, err = target.Fetch(ctx, exporter.KindGoroutine, 0)
 	return err
 }
 
