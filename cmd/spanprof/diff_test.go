@@ -36,19 +36,7 @@ func writeRun(t *testing.T, path string, parse, render int64) {
 		n := []int64{parse, render}[i]
 		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{n, n * 1e7}})
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	profileFile(t, path, p)
 }
 
 // writeSide writes runs into directories of their own and returns their parent.

@@ -4,10 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/pprof"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,19 +11,6 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 )
-
-// As a test's child, the test's program is a service at an address.
-func TestMain(m *testing.M) {
-	address := os.Getenv("SPANPROF_TEST_AS_SERVICE")
-	if address == "" {
-		os.Exit(m.Run())
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(address, mux))
-	os.Exit(1)
-}
 
 func TestRecordUsage(t *testing.T) {
 	for _, test := range []struct {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -118,6 +119,26 @@ func TestBytes(t *testing.T) {
 	})
 	if err := series(t.Context(), c); err == nil || body.Len() != 1<<20-16<<10 {
 		t.Errorf("%d bytes of an error are left: %v", body.Len(), err)
+	}
+}
+
+// An outage is reported once, and its end too.
+func TestReportTo(t *testing.T) {
+	status := 0
+	c := newClient(t, func(*http.Request) (*http.Response, error) {
+		if status == 0 {
+			return nil, io.EOF
+		}
+		return answer(status, asJSON, "{}"), nil
+	})
+	var got []string
+	c.ReportTo(func(text string) { got = append(got, strings.TrimPrefix(text, "http://pyroscope: ")) })
+	for _, status = range []int{503, 0, 404, 200, 0} {
+		_ = series(t.Context(), c)
+	}
+	const shown = "; pages show errors until it answers"
+	if want := []string{"it answers Service Unavailable" + shown, "it answers again", "it answers nothing: EOF" + shown}; !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
 	}
 }
 
