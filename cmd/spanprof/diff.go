@@ -153,8 +153,9 @@ func (d *diff) verdict(r *compare.Result) error {
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
 	n := 0
-	err := source.ReadAll(ctx, list(arg), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
-		err := side.Add(runOf(src, p), p.Profile)
+	err := source.ReadAll(ctx, list(arg), exporter.KindCPU, c.leftOut, func(arg string, p *source.Profile) error {
+		// The run is the directory if the profile has none.
+		err := side.Add(cmp.Or(p.Replica, arg+" "+filepath.Dir(p.Name)), p.Profile)
 		if err == nil {
 			n++
 		}
@@ -164,11 +165,6 @@ func readSide(ctx context.Context, c *call, arg string, side *compare.Side) erro
 		err = fmt.Errorf("%s: there is no CPU profile that can be used", arg)
 	}
 	return err
-}
-
-// runOf names the run that a profile is of. If the profile has none, it is the directory.
-func runOf(src source.Source, p *source.Profile) string {
-	return cmp.Or(p.Replica, src.String()+" "+filepath.Dir(p.Name))
 }
 
 // list splits a list of SOURCEs at spaces. An existing path is one SOURCE.

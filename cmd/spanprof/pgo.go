@@ -77,10 +77,10 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(arg string, p *source.Profile) error {
 			parsed, err := p.Parsed()
 			if err == nil {
-				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
+				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, arg), Profile: parsed})
 			}
 			return err
 		})

@@ -71,7 +71,7 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 		skip(err)
 	}
 	for _, set := range sets {
-		err := source.ReadAll(ctx, set.Sources, "", report, func(_ source.Source, from *source.Profile) error {
+		err := source.ReadAll(ctx, set.Sources, "", report, func(_ string, from *source.Profile) error {
 			read++
 			shown, err := p.prepare(set, from)
 			if shown == nil {

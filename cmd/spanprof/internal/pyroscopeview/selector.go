@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
@@ -25,13 +26,6 @@ type conditions struct {
 	spans []string
 	// service is the required value of service_name.
 	service string
-}
-
-var operators = map[store.MatchOp]string{
-	store.MatchEqual:     "=",
-	store.MatchNotEqual:  "!=",
-	store.MatchRegexp:    "=~",
-	store.MatchNotRegexp: "!~",
 }
 
 // conditionsOf returns the conditions of matchers. The server selects ids only by lists.
@@ -55,7 +49,7 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 				c.service = m.Value()
 			}
 		}
-		labels = append(labels, labelName(m.Label())+operators[m.Op()]+strconv.Quote(m.Value()))
+		labels = append(labels, labelName(m.Label())+flameql.Operators[m.Op()]+strconv.Quote(m.Value()))
 	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
 	return c, nil

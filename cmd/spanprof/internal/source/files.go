@@ -25,8 +25,6 @@ const maxFile = 128 << 20
 // local is a file, a directory or a glob.
 type local string
 
-func (s local) String() string { return string(s) }
-
 func (s local) Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error {
 	paths, err := s.paths(skip)
 	if err != nil {

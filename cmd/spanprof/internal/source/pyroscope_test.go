@@ -202,7 +202,7 @@ func TestReadAllEnds(t *testing.T) {
 	address := "pyroscope+" + serve(t, q).URL + "/prefix?query={}&from=now-1h&until=now-30m"
 	ctx, cancel := context.WithCancel(t.Context())
 	used := 0
-	err := source.ReadAll(ctx, []string{address, address}, "", func(err error) { t.Error(err) }, func(source.Source, *source.Profile) error {
+	err := source.ReadAll(ctx, []string{address, address}, "", func(err error) { t.Error(err) }, func(string, *source.Profile) error {
 		used++
 		cancel()
 		return nil

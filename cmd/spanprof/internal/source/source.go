@@ -54,8 +54,6 @@ type Profile struct {
 
 // Source is where profiles come from.
 type Source interface {
-	// String returns the source as it was written, without credentials.
-	String() string
 	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles
 	// of a run are in the order of their times, if the source has times. It calls skip for a
 	// profile that cannot be read, with an error that names the profile. An error of each
@@ -85,9 +83,9 @@ func Parse(arg string) (Source, error) {
 	return nil, fmt.Errorf("%s: there are no %s addresses: known are pyroscope+http and pyroscope+https", withoutUser(u), scheme)
 }
 
-// ReadAll calls each with the profiles of SOURCEs, in their order. skip gets the errors of
+// ReadAll calls each with the profiles of SOURCEs, in their order, and with the SOURCE. skip gets the errors of
 // SOURCEs, of profiles and of each. It returns an error of the form of a SOURCE, or of ctx.
-func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(Source, *Profile) error) error {
+func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(arg string, p *Profile) error) error {
 	sources := make([]Source, len(args))
 	for i, arg := range args {
 		var err error
@@ -95,9 +93,9 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 			return err
 		}
 	}
-	for _, src := range sources {
+	for i, src := range sources {
 		err := src.Read(ctx, kind, skip, func(p *Profile) error {
-			if err := each(src, p); err != nil && ctx.Err() == nil {
+			if err := each(args[i], p); err != nil && ctx.Err() == nil {
 				skip(fmt.Errorf("%s: %w", p.Name, err))
 			}
 			return ctx.Err()
