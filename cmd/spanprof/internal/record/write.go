@@ -44,7 +44,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 // begin makes the directory of the recording, which is named after the time.
 func (t *target) begin(p *profile.Profile) (err error) {
 	t.recording = source.Recording{Target: t.Name(), Resource: t.Attributes(p)}
-	maps.Copy(t.recording.Resource, t.Config.Resource)
+	maps.Copy(t.recording.Resource, t.Resource)
 	if err := os.MkdirAll(t.result.Dir, 0o700); err != nil {
 		return err
 	}
