@@ -5,6 +5,7 @@ package pyroscopeview
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +73,29 @@ func TestCallsOfAPage(t *testing.T) {
 			t.Errorf("after its time: %v", err)
 		}
 	})
+}
+
+// A span of a day is listed from its minutes.
+func TestNear(t *testing.T) {
+	now := time.Now()
+	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
+		at := now.Add(-ago)
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var asked struct {
+				Start, End int64 `json:",string"`
+			}
+			body, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(body, &asked)
+			w.Header().Set("Content-Type", "application/json")
+			held := asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End
+			_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, map[bool]int{true: 7}[held])
+		}))
+		v.held, v.from, v.until = []series{}, now.Add(-24*time.Hour), now
+		s, err := v.near(conditions{labels: "{}"}, exporter.KindCPU)
+		if err != nil || s.From.After(at) || !s.Until.After(at) || s.Until.Sub(s.From) > nearTime {
+			t.Errorf("%s ago: %v to %v, %v", ago, s.From, s.Until, err)
+		}
+	}
 }
 
 // A page lists at most 20,000 services, versions and types.

@@ -169,24 +169,31 @@ func (v *view) byID(id string) ([]store.Span, error) {
 	if !ok {
 		c = conditions{labels: "{}", spans: []string{id}}
 	}
-	var held [2]int64
-	for i, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
-		var err error
-		if held[i], err = v.total(store.Query{Kind: kind}, c, standard(kind)); err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
+	held := map[exporter.Kind]int64{}
+	some := exporter.Kind("") // a kind with samples of the span
+	for _, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
+		n, err := v.total(store.Query{Kind: kind}, c, standard(kind))
+		if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
 			return nil, err
 		}
+		if held[kind] = n; n > 0 {
+			some = kind
+		}
 	}
-	wall, cpu := held[0], held[1]
+	wall, cpu := held[exporter.KindWall], held[exporter.KindCPU]
 	v.spans[id] = nil
-	if wall == 0 && cpu == 0 {
+	if some == "" {
 		return nil, nil
 	}
 	s := store.Span{
 		ProfileID: id, SummaryMissing: true, Complete: true, Start: v.from, Duration: v.until.Sub(v.from), SamplesHeld: 1,
 		WallSamples: min(wall, 1), CPU: time.Duration(cpu), CPUInclusive: time.Duration(cpu), CPUSamples: min(cpu, 1),
 	}
-	from, until := around(v.from, v.until)
-	rows, err := v.page(c.labels, from, until)
+	near, err := v.near(c, some)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.page(c.labels, near.From, near.Until)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +201,29 @@ func (v *view) byID(id string) ([]store.Span, error) {
 		row := &rows[i]
 		s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
 	} else {
-		v.note("the name of this span is unknown: the server's list of this time lacks it; ask for less time")
+		v.note("the name of this span is unknown: the server's list of its minutes lacks it")
 	}
 	v.spans[id] = []store.Span{s}
 	return v.spans[id], nil
+}
+
+// nearTime is about how long a time is in which the server lists spans to find one. Its list
+// of a longer time is less likely to have it.
+const nearTime = 4 * time.Minute
+
+// near returns the selector of the samples of a span, in about the minutes of the first.
+func (v *view) near(c conditions, kind exporter.Kind) (querier.Selector, error) {
+	t, err := v.typeOf(kind, standard(kind))
+	s := v.selectorOf(t, c, time.Time{}, time.Time{})
+	for err == nil && s.Until.Sub(s.From) > nearTime {
+		half := s
+		half.Until = s.From.Add(s.Until.Sub(s.From) / 2)
+		n := int64(0)
+		if n, err = v.client.Total(v.ctx, half); n > 0 {
+			s.Until = half.Until
+		} else {
+			s.From = half.Until
+		}
+	}
+	return s, err
 }
