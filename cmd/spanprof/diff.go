@@ -143,11 +143,8 @@ func (d *diff) verdict(r *compare.Result) error {
 	if len(grew) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(grew) - maxGrew; n > 0 {
-		grew, more = grew[:maxGrew], fmt.Sprintf(" and %d more", n)
-	}
-	return codeError{fmt.Errorf("diff: grew by more than %g%%, beyond noise: %s%s", 100*d.failOver, strings.Join(grew, ", "), more), exitGrew}
+	names := strings.Join(grew[:min(len(grew), maxGrew)], ", ")
+	return codeError{fmt.Errorf("diff: %s grew by more than %g%%, beyond noise: %s", termtext.Plural(len(grew), "function"), 100*d.failOver, names), exitGrew}
 }
 
 // readSide adds the profiles of one side. It is an error if there are none.

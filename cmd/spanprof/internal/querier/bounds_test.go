@@ -252,20 +252,3 @@ func TestDecodeProfile(t *testing.T) {
 		}
 	}
 }
-
-// An error of the Connect protocol has a code. Of another text the first line is quoted.
-func TestRefusal(t *testing.T) {
-	for text, want := range map[string]client.StatusError{
-		`{"code":"not_found","message":"no such tenant"}`: {Reason: "not_found", Text: "no such tenant"},
-		`{"message":"no code"}`:                           {Text: `{"message":"no code"}`},
-		"slow down":                                       {Text: "slow down"},
-		"<html>log in":                                    {Text: "an HTML page"},
-	} {
-		c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(404, "", text), nil })
-		e, ok := errors.AsType[*client.StatusError](series(t.Context(), c))
-		want.Name, want.Status, want.Code = "http://pyroscope: Series", "Not Found", 404
-		if !ok || *e != want {
-			t.Errorf("%s: got %+v, want %+v", text, e, want)
-		}
-	}
-}
