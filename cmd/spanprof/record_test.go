@@ -20,7 +20,6 @@ func TestRecordUsage(t *testing.T) {
 		{[]string{"http://localhost"}, "-o DIR is missing"},
 		{[]string{"-o", "d"}, "name one address or more"},
 		{[]string{"-o", "d", "-for", "1ms", "http://localhost"}, "at least a second"},
-		{[]string{"-o", "d", "-for", "9000h", "http://localhost"}, "at most a year"},
 		{[]string{"http://localhost", "-o", "d"}, "-o stands after an argument: flags come first"},
 		{[]string{"-o", "main.go", "http://localhost"}, "record: -o main.go: "},
 		{[]string{"-o", "d", "-max-bytes", "0", "http://localhost"}, "leaves no room"},

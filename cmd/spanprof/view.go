@@ -47,7 +47,7 @@ func runView(ctx context.Context, c *call) error {
 	untrusted.LimitMemory(max(*maxBytes, maxPage) + 128<<20)
 	listener, err := openListener(*listen, len(hosts) > 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("view: -listen %s: %w", *listen, err)
 	}
 	var page http.Handler
 	path := "/"
@@ -84,13 +84,9 @@ func openListener(address string, allowed bool) (net.Listener, error) {
 		err = errors.New("others can reach this address, and the page needs no password: put an authenticating proxy in front of spanprof view, and give the host names it is reached under with -allow-host")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("view: -listen %s: %w", address, err)
+		return nil, err
 	}
-	listener, err := net.ListenTCP("tcp", local)
-	if err != nil {
-		return nil, fmt.Errorf("view: -listen: %w", err)
-	}
-	return listener, nil
+	return net.ListenTCP("tcp", local)
 }
 
 // filePage loads a directory of store.WithDirectory, or the profiles of sources that can be

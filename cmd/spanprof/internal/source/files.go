@@ -58,7 +58,7 @@ func (s local) paths(skip func(error)) ([]string, error) {
 		case len(matches) == 0 && strings.ContainsAny(string(s), "*?["):
 			return nil, fmt.Errorf("%s: no file has such a name", s)
 		case len(matches) == 0:
-			return nil, fmt.Errorf("%w; an address begins with http:// or https://", err)
+			return nil, fmt.Errorf("%w; an address begins with pyroscope+http://", err)
 		}
 		roots = matches
 	}

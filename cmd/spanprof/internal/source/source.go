@@ -63,24 +63,20 @@ type Source interface {
 
 // Parse reads a SOURCE of the command line.
 func Parse(arg string) (Source, error) {
-	scheme, _, found := strings.Cut(arg, "://")
 	switch {
 	case arg == "":
 		return nil, errors.New("an empty SOURCE: give a file, a directory or an address")
-	case !found:
+	case !strings.Contains(arg, "://"):
 		return local(arg), nil
 	}
 	u, err := ParseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
-	switch u.Scheme {
-	case "pyroscope+http", "pyroscope+https":
+	if u.Scheme == "pyroscope+http" || u.Scheme == "pyroscope+https" {
 		return newPyroscope(u)
-	case "http", "https":
-		return nil, fmt.Errorf("%s: the profiles of a process are read from files: spanprof record -o DIR %[1]s writes them", withoutUser(u))
 	}
-	return nil, fmt.Errorf("%s: there are no %s addresses: known are pyroscope+http and pyroscope+https", withoutUser(u), scheme)
+	return nil, fmt.Errorf("%s: an address begins with pyroscope+http:// or pyroscope+https://; spanprof record writes the profiles of a process into files", withoutUser(u))
 }
 
 // ReadAll calls each with the profiles of SOURCEs, in their order, and with the SOURCE. skip gets the errors of

@@ -117,8 +117,8 @@ func TestBadAnswers(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for arg, want := range map[string]string{
 		"":                                               "empty SOURCE",
-		"ftp://host/x":                                   "there are no ftp addresses",
-		"http://host/debug/pprof/":                       "spanprof record -o DIR http://host/debug/pprof/ writes them",
+		"ftp://host/x":                                   "begins with pyroscope+http://",
+		"http://host/debug/pprof/":                       "spanprof record writes the profiles",
 		"pyroscope+http://ann:pw@host?query={}":          "set SPANPROF_USER",
 		"pyroscope+http://ann:p%w@host?query={}":         "no address that can be read",
 		"pyroscope+http:///?query={}":                    "no host",
