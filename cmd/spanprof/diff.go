@@ -39,7 +39,6 @@ CPU time per second, 3 runs with 4502 samples before and 3 runs with 5102 sample
 
 // diff has the values of the flags of a diff.
 type diff struct {
-	per      compare.Per
 	requests [2][]float64 // of each side
 	json     bool
 	failOver float64 // 0.05 is 5 %; negative if the flag is not given
@@ -48,18 +47,14 @@ type diff struct {
 func runDiff(ctx context.Context, c *call) error {
 	d := diff{failOver: -1}
 	span := c.String("span", "", "compare only samples of spans with this `name`")
-	c.Func("per", "divide CPU time by this: request, second or share (of the total); the default is request with -requests, else second, else share", d.setPer)
-	c.Func("requests", "`BEFORE:AFTER`, the requests that each side has served: one number for every run, or one for each with commas", d.setRequests)
+	c.Func("requests", "`BEFORE:AFTER`, the requests that each side has served, to divide CPU time by: one number for every run, or one for each with commas", d.setRequests)
 	c.BoolVar(&d.json, "json", false, "write JSON with all functions, the fields of compare.Result")
 	c.Func("fail-over", "exit with 3 if a function's CPU time per unit of work grew by more than this `percentage`, beyond noise, and with 2 if there are not enough runs", d.setFailOver)
 	if err := c.parse(); err != nil {
 		return err
 	}
-	switch {
-	case c.NArg() != 2:
+	if c.NArg() != 2 {
 		return errors.New("diff: name two sides, BEFORE and AFTER: put a list of SOURCEs in quotes")
-	case d.failOver >= 0 && d.per == compare.PerShare:
-		return errors.New("diff: -fail-over needs CPU time per unit of work: leave -per share out")
 	}
 	untrusted.LimitMemory(512 << 20)
 	var sides [2]*compare.Side
@@ -75,7 +70,7 @@ func runDiff(ctx context.Context, c *call) error {
 			return fmt.Errorf("diff: -requests: %s: %w: the runs are %q", arg, err, sides[i].Runs())
 		}
 	}
-	r, err := compare.Compare(sides[0], sides[1], d.per)
+	r, err := compare.Compare(sides[0], sides[1], "")
 	if err != nil {
 		return fmt.Errorf("diff: %w", err)
 	}
@@ -90,15 +85,6 @@ func runDiff(ctx context.Context, c *call) error {
 		return err
 	}
 	return d.verdict(r)
-}
-
-func (d *diff) setPer(s string) error {
-	switch per := compare.Per(s); per {
-	case compare.PerRequest, compare.PerSecond, compare.PerShare:
-		d.per = per
-		return nil
-	}
-	return errors.New("known are request, second and share")
 }
 
 func (d *diff) setRequests(s string) error {
@@ -157,18 +143,16 @@ func (d *diff) verdict(r *compare.Result) error {
 	if len(grew) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(grew) - maxGrew; n > 0 {
-		grew, more = grew[:maxGrew], fmt.Sprintf(" and %d more", n)
-	}
-	return codeError{fmt.Errorf("diff: grew by more than %g%%, beyond noise: %s%s", 100*d.failOver, strings.Join(grew, ", "), more), exitGrew}
+	names := strings.Join(grew[:min(len(grew), maxGrew)], ", ")
+	return codeError{fmt.Errorf("diff: %s grew by more than %g%%, beyond noise: %s", termtext.Plural(len(grew), "function"), 100*d.failOver, names), exitGrew}
 }
 
 // readSide adds the profiles of one side. It is an error if there are none.
 func readSide(ctx context.Context, c *call, arg string, side *compare.Side) error {
 	n := 0
-	err := source.ReadAll(ctx, list(arg), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
-		err := side.Add(runOf(src, p), p.Profile)
+	err := source.ReadAll(ctx, list(arg), exporter.KindCPU, c.leftOut, func(arg string, p *source.Profile) error {
+		// The run is the directory if the profile has none.
+		err := side.Add(cmp.Or(p.Replica, arg+" "+filepath.Dir(p.Name)), p.Profile)
 		if err == nil {
 			n++
 		}
@@ -178,11 +162,6 @@ func readSide(ctx context.Context, c *call, arg string, side *compare.Side) erro
 		err = fmt.Errorf("%s: there is no CPU profile that can be used", arg)
 	}
 	return err
-}
-
-// runOf names the run that a profile is of. If the profile has none, it is the directory.
-func runOf(src source.Source, p *source.Profile) string {
-	return cmp.Or(p.Replica, src.String()+" "+filepath.Dir(p.Name))
 }
 
 // list splits a list of SOURCEs at spaces. An existing path is one SOURCE.

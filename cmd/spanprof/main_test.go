@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"record", "-help"}, exitDone, "Usage: spanprof record", ""},
 		{[]string{"record", "-ot", "x"}, exitFailed, "", `-ot; "spanprof record -help" lists the flags`},
 		{[]string{"record", "-o", "x", "127.0.0.1:6060"}, exitFailed, "", "an address begins with http:// or https://"},
-		{[]string{"pgo", "-o", "x", "127.0.0.1:6060"}, exitFailed, "", "an address begins with http:// or https://"},
+		{[]string{"pgo", "-o", "x", "127.0.0.1:6060"}, exitFailed, "", "an address begins with pyroscope+http://"},
 	} {
 		code, stdout, stderr := spanprof(t, test.args...)
 		if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -40,20 +39,16 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	given := map[string]bool{}
-	c.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	var options []pgo.Option
 	if *leaf != 0 {
 		options = append(options, pgo.WithLeaf(*leaf))
 	}
-	if given["span"] {
+	if *span != "" {
 		options = append(options, pgo.WithSpan(*span))
 	}
 	switch {
 	case *leaf == 1 || *leaf < 0:
 		return errors.New("pgo: -leaf must be at least 2: fewer frames are not a call; 0 keeps all frames")
-	case *check && given["o"]:
-		return errors.New("pgo: -check writes no file: leave -o out")
 	case *check:
 		return runCheck(c)
 	case c.NArg() == 0:
@@ -82,10 +77,10 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
-		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(src source.Source, p *source.Profile) error {
+		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(arg string, p *source.Profile) error {
 			parsed, err := p.Parsed()
 			if err == nil {
-				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, src.String()), Profile: parsed})
+				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, arg), Profile: parsed})
 			}
 			return err
 		})

@@ -4,10 +4,6 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/pprof"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,19 +11,6 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/record"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 )
-
-// As a test's child, the test's program is a service at an address.
-func TestMain(m *testing.M) {
-	address := os.Getenv("SPANPROF_TEST_AS_SERVICE")
-	if address == "" {
-		os.Exit(m.Run())
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(address, mux))
-	os.Exit(1)
-}
 
 func TestRecordUsage(t *testing.T) {
 	for _, test := range []struct {
@@ -37,13 +20,11 @@ func TestRecordUsage(t *testing.T) {
 		{[]string{"http://localhost"}, "-o DIR is missing"},
 		{[]string{"-o", "d"}, "name one address or more"},
 		{[]string{"-o", "d", "-for", "1ms", "http://localhost"}, "at least a second"},
-		{[]string{"-o", "d", "-for", "9000h", "http://localhost"}, "at most a year"},
 		{[]string{"http://localhost", "-o", "d"}, "-o stands after an argument: flags come first"},
 		{[]string{"-o", "main.go", "http://localhost"}, "record: -o main.go: "},
 		{[]string{"-o", "d", "-max-bytes", "0", "http://localhost"}, "leaves no room"},
 		{[]string{"-o", "d", "-label", "x", "http://localhost"}, "KEY=VALUE"},
 		{[]string{"-o", "d", "-label", "service.instance.id=a", "http://a", "http://b"}, "names one process"},
-		{[]string{"-o", "d", "http://a", "http://a/debug/pprof/"}, "there twice"},
 		{[]string{"-o", "d", "http://a/debug/spanprof/"}, "ends in /debug/pprof/"},
 		{[]string{"-o", "d", "http://a/debug/pprof/heap"}, "ends in /debug/pprof/"},
 		{[]string{"-o", "d", "http://a/debug/pprof/?seconds=9"}, "ends in /debug/pprof/"},

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/fileview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/pyroscopeview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
+	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -28,13 +28,6 @@ Open http://127.0.0.1:41093/
 $ spanprof view pyroscope+http://pyroscope:4040
 Open http://127.0.0.1:35571/`,
 	run: runView,
-}
-
-// page is what runView serves.
-type page struct {
-	http.Handler
-	// path is what to open.
-	path string
 }
 
 func runView(ctx context.Context, c *call) error {
@@ -54,30 +47,31 @@ func runView(ctx context.Context, c *call) error {
 	untrusted.LimitMemory(max(*maxBytes, maxPage) + 128<<20)
 	listener, err := openListener(*listen, len(hosts) > 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("view: -listen %s: %w", *listen, err)
 	}
-	var p page
+	var page http.Handler
+	path := "/"
 	loaded := make(chan error, 1)
 	go func() { // a signal ends the command also if this does not return
 		var err error
-		if address, ok := pyroscopeAddress(c.Args()); ok {
-			p, err = pyroscopeViewOf(c, address, viewer.WithAllowedHosts(hosts...))
+		if c.NArg() == 1 && strings.HasPrefix(c.Arg(0), "pyroscope+") && !strings.Contains(c.Arg(0), "?") {
+			page, err = pyroscopePage(c, viewer.WithAllowedHosts(hosts...))
 		} else {
-			p, err = fileViewOf(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
+			page, path, err = filePage(ctx, c, *maxBytes, viewer.WithAllowedHosts(hosts...))
 		}
 		loaded <- err
 	}()
 	select {
 	case err = <-loaded:
 	case <-ctx.Done():
-		err = errors.New("view: interrupted before all profiles were loaded")
+		err = errors.New("interrupted before all profiles were loaded")
 	}
 	if err != nil {
 		_ = listener.Close()
-		return err
+		return fmt.Errorf("view: %w", err)
 	}
-	_, _ = fmt.Fprintf(c.stdout, "Open http://%s%s\n", listener.Addr(), p.path)
-	return viewer.Serve(ctx, listener, p)
+	_, _ = fmt.Fprintf(c.stdout, "Open http://%s%s\n", listener.Addr(), path)
+	return viewer.Serve(ctx, listener, page)
 }
 
 // maxPage bounds the memory of a page's profiles.
@@ -90,18 +84,14 @@ func openListener(address string, allowed bool) (net.Listener, error) {
 		err = errors.New("others can reach this address, and the page needs no password: put an authenticating proxy in front of spanprof view, and give the host names it is reached under with -allow-host")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("view: -listen %s: %w", address, err)
+		return nil, err
 	}
-	listener, err := net.ListenTCP("tcp", local)
-	if err != nil {
-		return nil, fmt.Errorf("view: -listen: %w", err)
-	}
-	return listener, nil
+	return net.ListenTCP("tcp", local)
 }
 
-// fileViewOf loads a directory of store.WithDirectory, or the profiles of sources that can be
-// read as a whole.
-func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Option) (page, error) {
+// filePage loads a directory of store.WithDirectory, or the profiles of sources that can be
+// read as a whole. It returns the page and the path to open.
+func filePage(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Option) (http.Handler, string, error) {
 	report := func(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", err) }
 	var loaded *fileview.Page
 	var err error
@@ -113,12 +103,12 @@ func fileViewOf(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Opt
 		loaded, err = fileview.Load(ctx, setsOf(c.Args()), maxBytes, report)
 	}
 	if err != nil {
-		return page{}, fmt.Errorf("view: %w", err)
+		return nil, "", err
 	}
 	for _, note := range loaded.Notes() {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
-	return page{loaded.Handler(opts...), loaded.Path()}, nil
+	return loaded.Handler(opts...), loaded.Path(), nil
 }
 
 // setsOf returns two sets of two arguments, or else one.
@@ -129,29 +119,19 @@ func setsOf(args []string) []fileview.Set {
 	return []fileview.Set{{Sources: args}}
 }
 
-// pyroscopeAddress returns the server if the only SOURCE is one without a query. With a
-// query, what it selects is loaded as files are.
-func pyroscopeAddress(args []string) (*url.URL, bool) {
-	if len(args) != 1 || !strings.HasPrefix(args[0], "pyroscope+") {
-		return nil, false
-	}
-	u, err := url.Parse(strings.TrimPrefix(args[0], "pyroscope+"))
-	// source.Parse reports what is wrong with an address.
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, false
-	}
-	return u, true
-}
-
 // maxAnswer bounds an answer of a Pyroscope server.
 const maxAnswer = 64 << 20
 
-// pyroscopeViewOf shows what a server has.
-func pyroscopeViewOf(c *call, address *url.URL, opts ...viewer.Option) (page, error) {
+// pyroscopePage shows what a server has. With a query, what it selects is loaded as files are.
+func pyroscopePage(c *call, opts ...viewer.Option) (http.Handler, error) {
+	address, err := source.ParseAddress(c.Arg(0))
+	if err != nil {
+		return nil, err
+	}
 	client, err := querier.New(address, maxAnswer)
 	if err != nil {
-		return page{}, fmt.Errorf("view: %w", err)
+		return nil, err
 	}
 	client.ReportTo(func(text string) { _, _ = fmt.Fprintln(c.stderr, "spanprof: view:", text) })
-	return page{pyroscopeview.Handler(client, opts...), "/"}, nil
+	return pyroscopeview.Handler(client, opts...), nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// operators are the spellings of store.MatchOp.
-var operators = map[store.MatchOp]string{
+// Operators are the spellings of store.MatchOp.
+var Operators = map[store.MatchOp]string{
 	store.MatchEqual:     "=",
 	store.MatchNotEqual:  "!=",
 	store.MatchRegexp:    "=~",

@@ -47,7 +47,7 @@ func (q Query) String() string {
 			b = append(b, ',')
 		}
 		b = append(b, m.Label()...)
-		b = append(b, operators[m.Op()]...)
+		b = append(b, Operators[m.Op()]...)
 		b = strconv.AppendQuote(b, m.Value())
 	}
 	return string(append(b, '}'))

@@ -9,7 +9,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,7 +73,7 @@ func questionOf(request *http.Request) (string, error) {
 	if strings.HasSuffix(request.Header.Get("Content-Type"), "json") {
 		err = json.Unmarshal(body, &fields)
 	} else {
-		fields, err = fieldsOf(body)
+		fields = fieldsOf(body)
 	}
 	if err != nil {
 		return "", err
@@ -92,26 +91,20 @@ var fieldNames = map[uint64]string{
 }
 
 // fieldsOf reads a SelectMergeStacktracesRequest in protobuf.
-func fieldsOf(message []byte) (map[string]any, error) {
+func fieldsOf(message []byte) map[string]any {
 	fields := map[string]any{}
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)
-		value, m := binary.Uvarint(message[max(n, 0):])
-		name, known := fieldNames[key>>3]
-		if n <= 0 || m <= 0 || !known {
-			return nil, errors.New("no SelectMergeStacktracesRequest")
-		}
+		value, m := binary.Uvarint(message[n:])
 		message = message[n+m:]
+		name := fieldNames[key>>3]
 		if key&7 == 0 {
 			fields[name] = value
 			continue
-		}
-		if value > uint64(len(message)) {
-			return nil, errors.New("no protobuf message")
 		}
 		list, _ := fields[name].([]string)
 		fields[name] = append(list, string(message[:value]))
 		message = message[value:]
 	}
-	return fields, nil
+	return fields
 }

@@ -65,12 +65,8 @@ func Plural[N int | int64](n N, what string) string {
 
 // Percent returns part as a share of total.
 func Percent(part, total int64) string {
-	return fmt.Sprintf("%.1f%%", 100*share(part, total))
-}
-
-func share(part, total int64) float64 {
 	if total == 0 {
-		return 0
+		return "0.0%"
 	}
-	return float64(part) / float64(total)
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(total))
 }

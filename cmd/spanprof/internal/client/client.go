@@ -148,17 +148,12 @@ func (c *Client) Fetch(r *http.Request, name string, within time.Duration, maxBy
 	return answer.Header, body, nil
 }
 
-// FirstLine returns the first line of a text, or the title of a page.
+// FirstLine returns the first line of a text.
 func FirstLine(body []byte) string {
-	text := string(body[:min(len(body), maxRefusal)])
 	if strings.HasPrefix(http.DetectContentType(body), "text/html") {
-		_, rest, ok := strings.Cut(text, "<title>")
-		if !ok {
-			return "an HTML page"
-		}
-		text, _, _ = strings.Cut(rest, "</title>")
+		return "an HTML page"
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])), "\n")
 	return line
 }
 

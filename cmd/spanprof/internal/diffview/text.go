@@ -13,10 +13,7 @@ import (
 )
 
 // most bounds the rows of a table; JSON has all.
-const most = 200
-
-// untested is how many functions are shown if none is tested.
-const untested = 20
+const most = 50
 
 // moved returns the functions that moved.
 func moved(all []compare.Function) []compare.Function {
@@ -35,16 +32,11 @@ func Text(r *compare.Result) string {
 	fmt.Fprintf(b, "CPU time %s, %s before and %s after\n", per[r.Per], side(r.Before), side(r.After))
 	header(b, r.Total.Test != nil)
 	row(b, r.Per, r.Total, "all that is compared")
-	shown, omitted, end := r.Functions, 0, most
-	if !r.Repeated {
-		end = untested
-	} else {
+	shown := r.Functions
+	if r.Repeated {
 		shown = moved(shown)
 	}
-	if len(shown) > end {
-		shown, omitted = shown[:end], len(shown)-end
-	}
-	for _, f := range shown {
+	for _, f := range shown[:min(len(shown), most)] {
 		if f.Self.Moved() && !f.Total.Moved() {
 			row(b, r.Per, f.Self, f.Name+" (self)")
 			continue
@@ -54,7 +46,7 @@ func Text(r *compare.Result) string {
 			row(b, r.Per, f.Self, "  of it self")
 		}
 	}
-	if omitted > 0 {
+	if omitted := len(shown) - most; omitted > 0 {
 		fmt.Fprintf(b, "%20s %s, which differ less\n", "...", termtext.Plural(omitted, "more function"))
 	}
 	b.WriteByte('\n')
@@ -109,14 +101,7 @@ func amount(per compare.Per, v float64) string {
 }
 
 func percent(ratio float64) string {
-	switch change := 100 * (ratio - 1); {
-	case change >= 1000:
-		return fmt.Sprintf("x%.0f", ratio)
-	case change >= 100 || change <= -100:
-		return fmt.Sprintf("%+.0f%%", change)
-	default:
-		return fmt.Sprintf("%+.1f%%", change)
-	}
+	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
 }
 
 // notes explain how reliable the table is.

@@ -53,12 +53,8 @@ type Page struct {
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
 	empty, changes, cut []string
-	// Profiles is the number of shown profiles, Unreadable of unreadable ones.
-	Profiles, Unreadable int
+	unreadable          int // profiles
 }
-
-// errRefused is the error for a profile that the store refuses and counts.
-var errRefused = errors.New("it is left out")
 
 // Load reads the profiles of all sets, which may take up to maxBytes of memory, at least
 // 8 MiB. The oldest ones that do not fit are left out, with a note. skip gets the errors of
@@ -71,20 +67,19 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
 	report := func(err error) {
-		if !errors.Is(err, errRefused) {
-			p.Unreadable++
-		}
+		p.unreadable++
 		skip(err)
 	}
 	for _, set := range sets {
-		err := source.ReadAll(ctx, set.Sources, "", report, func(_ source.Source, from *source.Profile) error {
+		err := source.ReadAll(ctx, set.Sources, "", report, func(_ string, from *source.Profile) error {
 			read++
 			shown, err := p.prepare(set, from)
 			if shown == nil {
 				return err
 			}
 			if err := s.Export(ctx, shown); err != nil {
-				return fmt.Errorf("%w: %w", errRefused, err)
+				p.unreadable-- // the store counts it
+				return fmt.Errorf("it is left out: %w", err)
 			}
 			// The next profile has room: the store evicts the oldest ones for it.
 			untrusted.LimitMemory(max(maxBytes+128<<20, 512<<20, s.Stats().Bytes+wire.MaxProfile))
@@ -105,16 +100,15 @@ func OpenDirectory(path string, maxBytes int64, report func(error)) (p *Page, ok
 	}
 	p = &Page{sets: []Set{{}}, earlier: true}
 	p.store, err = store.OpenDirectory(path, func(err error) {
-		p.Unreadable++
+		p.unreadable++
 		report(err)
 	}, store.WithMaxBytes(maxBytes))
 	if err != nil {
 		return nil, !errors.Is(err, store.ErrNoRuns), err
 	}
 	d := p.store.Stats().Directory
-	p.Profiles = d.Windows
-	if p.Unreadable > 0 {
-		p.notes = append(p.notes, termtext.Plural(p.Unreadable, "file")+" could not be read: the command has reported why")
+	if p.unreadable > 0 {
+		p.notes = append(p.notes, termtext.Plural(p.unreadable, "file")+" could not be read: the command has reported why")
 	}
 	if d.WindowsLeftOut > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile")))
@@ -205,16 +199,15 @@ func absolute(values []int64) string {
 // finish counts the profiles, and notes the missing ones.
 func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
-	p.Profiles = stats.Windows
-	if p.Profiles == 0 {
+	if stats.Windows == 0 {
 		p.note(p.empty, "no samples")
-		return fmt.Errorf("cannot show any of %d profiles%s", read+p.Unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
+		return fmt.Errorf("cannot show any of %d profiles%s", read+p.unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
 	}
-	if p.Unreadable > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.Unreadable, read+p.Unreadable))
+	if p.unreadable > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.unreadable, read+p.unreadable))
 	}
 	p.note(p.empty, "no samples")
 	p.note(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less")

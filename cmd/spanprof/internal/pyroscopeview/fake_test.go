@@ -174,9 +174,6 @@ func TestSpanList(t *testing.T) {
 		{[]string{cpuType}, store.SpanQuery{Order: store.MostCPU, TraceID: "t1"}, "aa 11 1000; cc 1 4000"},
 		{[]string{wallType, heapType}, store.SpanQuery{}, ""},
 		{[]string{cpuType}, store.SpanQuery{OnlyErrors: true}, ""},
-		{[]string{cpuType}, store.SpanQuery{MinDuration: 1}, ""},
-		{[]string{cpuType}, store.SpanQuery{MaxDuration: 1}, ""},
-		{[]string{cpuType}, store.SpanQuery{Below: "x"}, ""},
 	} {
 		f := &fake{types: test.types, answers: map[string]string{"SelectHeatmap": answer}}
 		v := viewOf(t, f)

@@ -124,12 +124,4 @@ func TestPagesRecorded(t *testing.T) {
 			}
 		}
 	}
-	for _, format := range []string{"html", "json", "text"} {
-		if w := get(t, h, "/", append(times(r), "format", format)...); w.Code != http.StatusOK {
-			t.Errorf("spans as %s: status %d: %s", format, w.Code, w.Body)
-		}
-	}
-	if text := get(t, h, "/", "query", service+".inuse_space", "format", "text").Body.String(); !strings.Contains(strings.Join(strings.Fields(text), " "), "shares are right, sums are not") {
-		t.Errorf("heap in use is not said to be a sum of moments:\n%.2000s", text)
-	}
 }

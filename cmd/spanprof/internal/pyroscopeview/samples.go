@@ -40,7 +40,7 @@ func standard(kind exporter.Kind) string {
 // selectorOf returns what is asked of a profile type.
 func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) querier.Selector {
 	from, until = v.times(from, until)
-	if c.ids {
+	if c.spans != nil {
 		from, until = around(from, until)
 	}
 	return querier.Selector{Type: t.ID, Labels: c.labels, Spans: c.spans, From: from, Until: until}
@@ -88,7 +88,7 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 		v.seen[c.spans[0]] = c // questions about the span have the same conditions
 	}
 	m := &merged{}
-	if t.ID != "" && !c.none {
+	if none := c.spans != nil && len(c.spans) == 0; t.ID != "" && !none {
 		if m, err = v.merge(v.selectorOf(t, c, q.From, q.Until)); err != nil {
 			return nil, err
 		}
@@ -121,19 +121,16 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 }
 
 // samples returns the number of samples of an answer. The server has it as a profile
-// type of its own; of heap profiles it is the number of places.
+// type of its own. Of kinds without ids it is the number of places.
 func (v *view) samples(q store.Query, t querier.Type, c conditions, answer *store.Samples) (int64, error) {
 	places := int64(len(answer.Stacks))
-	counted := "samples"
 	switch {
-	case places == 0 || q.Kind == exporter.KindHeap || q.Kind == exporter.KindGoroutine:
+	case places == 0 || q.Kind != exporter.KindCPU && q.Kind != exporter.KindWall:
 		return places, nil
-	case t.Sample == counted || t.Sample == "contentions":
+	case t.Sample == "samples":
 		return answer.Total, nil
-	case t.Sample == "delay":
-		counted = "contentions"
 	}
-	total, err := v.total(q, c, counted)
+	total, err := v.total(q, c, "samples")
 	if errors.Is(err, store.ErrUnknownSampleType) {
 		return places, nil // There is one for each at least.
 	}
@@ -170,8 +167,8 @@ func (v *view) kinds(c conditions) (*store.Samples, error) {
 	answer := &store.Samples{}
 	for _, s := range all {
 		selected := c.service == "" || s.service == c.service
-		if c.ids {
-			selected = selected && !c.none && (s.Kind == exporter.KindCPU || s.Kind == exporter.KindWall)
+		if c.spans != nil {
+			selected = selected && len(c.spans) > 0 && (s.Kind == exporter.KindCPU || s.Kind == exporter.KindWall)
 		}
 		known := slices.ContainsFunc(answer.Sums, func(other store.Sum) bool { return other.Kind == s.Kind })
 		if selected && !known {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 )
@@ -20,26 +21,16 @@ const serviceName = "service_name"
 type conditions struct {
 	// labels is a label selector.
 	labels string
-	// spans are the only ids that count; nil for all.
+	// spans are the only ids that count; nil for all, and empty if no id can meet the
+	// conditions.
 	spans []string
-	// ids reports whether there are conditions on ids.
-	ids bool
-	// none reports that nothing can meet the conditions.
-	none bool
 	// service is the required value of service_name.
 	service string
 }
 
-var operators = map[store.MatchOp]string{
-	store.MatchEqual:     "=",
-	store.MatchNotEqual:  "!=",
-	store.MatchRegexp:    "=~",
-	store.MatchNotRegexp: "!~",
-}
-
 // conditionsOf returns the conditions of matchers. The server selects ids only by lists.
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
-	c := conditions{}
+	var c conditions
 	var labels []string
 	for _, m := range matchers {
 		if m.OnSpan() {
@@ -52,14 +43,13 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 			if err := v.addIDs(&c, m); err != nil {
 				return c, err
 			}
-			c.ids = true
 			continue
 		case serviceName:
 			if m.Op() == store.MatchEqual {
 				c.service = m.Value()
 			}
 		}
-		labels = append(labels, labelName(m.Label())+operators[m.Op()]+strconv.Quote(m.Value()))
+		labels = append(labels, labelName(m.Label())+flameql.Operators[m.Op()]+strconv.Quote(m.Value()))
 	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
 	return c, nil
@@ -74,7 +64,7 @@ func (v *view) addIDs(c *conditions, m store.Matcher) error {
 	if m.Op() == store.MatchRegexp {
 		ids = strings.Split(strings.Trim(strings.TrimPrefix(m.Value(), "(?:"), "^$()"), "|")
 	}
-	var known []string
+	known := []string{}
 	for _, id := range ids {
 		id = strings.ToLower(id)
 		if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
@@ -86,7 +76,6 @@ func (v *view) addIDs(c *conditions, m store.Matcher) error {
 		}
 	}
 	c.spans = known
-	c.none = c.none || len(known) == 0
 	return nil
 }
 

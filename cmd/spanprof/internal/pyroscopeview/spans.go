@@ -85,15 +85,9 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)
-	rows, all, err := v.page(spanLabels(q), from, until)
+	rows, err := v.page(spanLabels(q), from, until)
 	if err != nil {
 		return nil, err
-	}
-	if all.Total > int64(len(all.Spans)) {
-		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time and name: %d of %d, a span counting once for each of its profiles", len(all.Spans), all.Total))
-	}
-	if all.Cut {
-		v.note(fmt.Sprintf("of more than %d names, it lists no spans", spanSeries))
 	}
 	rows = slices.DeleteFunc(rows, func(s store.Span) bool { return q.TraceID != "" && !strings.EqualFold(s.TraceID, q.TraceID) })
 	slices.SortFunc(rows, func(a, b store.Span) int {
@@ -124,22 +118,24 @@ func spanLabels(q store.SpanQuery) string {
 	return "{" + strings.Join(labels, ",") + "}"
 }
 
-// page returns the spans that the server lists for a selector, and its answer. One span may be
-// in several profiles.
-func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier.Spans, error) {
+// page returns the spans that the server lists for a selector.
+func (v *view) page(labels string, from, until time.Time) ([]store.Span, error) {
 	cpu, err := v.cpuType()
 	if cpu == "" {
-		return nil, querier.Spans{}, err
+		return nil, err
 	}
 	step := max(time.Second, (until.Sub(from) / spanSteps).Truncate(time.Second))
-	all, err := v.client.Spans(v.ctx, querier.Selector{Type: cpu, Labels: labels, From: from, Until: until}, step, spanSeries)
+	all, total, err := v.client.Spans(v.ctx, querier.Selector{Type: cpu, Labels: labels, From: from, Until: until}, step, spanSeries)
 	if querier.IsUnimplemented(err) {
 		v.note("the server lists no spans, as its storage v2 does: ask for one by its id")
-		return nil, querier.Spans{}, nil
+		return nil, nil
+	}
+	if total > int64(len(all)) {
+		v.note(fmt.Sprintf("the server lists not all spans, but those with the greatest values of each time, of up to %d names: %d of %d, a span counting once for each of its profiles", spanSeries, len(all), total))
 	}
 	var rows []store.Span
 	places := make(map[string]int)
-	for _, s := range all.Spans {
+	for _, s := range all { // a span may be in several profiles
 		i, ok := places[s.ID]
 		if !ok {
 			i = len(rows)
@@ -156,7 +152,7 @@ func (v *view) page(labels string, from, until time.Time) ([]store.Span, querier
 		row.CPU += time.Duration(s.Value)
 		row.CPUInclusive, row.CPUSamples = row.CPU, 1
 	}
-	return rows, all, err
+	return rows, err
 }
 
 // byID returns the span with an id. A span is known if it has samples. The server does not
@@ -171,26 +167,33 @@ func (v *view) byID(id string) ([]store.Span, error) {
 	}
 	c, ok := v.seen[id]
 	if !ok {
-		c = conditions{labels: "{}", spans: []string{id}, ids: true}
+		c = conditions{labels: "{}", spans: []string{id}}
 	}
-	var held [2]int64
-	for i, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
-		var err error
-		if held[i], err = v.total(store.Query{Kind: kind}, c, standard(kind)); err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
+	held := map[exporter.Kind]int64{}
+	some := exporter.Kind("") // a kind with samples of the span
+	for _, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
+		n, err := v.total(store.Query{Kind: kind}, c, standard(kind))
+		if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
 			return nil, err
 		}
+		if held[kind] = n; n > 0 {
+			some = kind
+		}
 	}
-	wall, cpu := held[0], held[1]
+	wall, cpu := held[exporter.KindWall], held[exporter.KindCPU]
 	v.spans[id] = nil
-	if wall == 0 && cpu == 0 {
+	if some == "" {
 		return nil, nil
 	}
 	s := store.Span{
 		ProfileID: id, SummaryMissing: true, Complete: true, Start: v.from, Duration: v.until.Sub(v.from), SamplesHeld: 1,
 		WallSamples: min(wall, 1), CPU: time.Duration(cpu), CPUInclusive: time.Duration(cpu), CPUSamples: min(cpu, 1),
 	}
-	from, until := around(v.from, v.until)
-	rows, _, err := v.page(c.labels, from, until)
+	near, err := v.near(c, some)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.page(c.labels, near.From, near.Until)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +201,29 @@ func (v *view) byID(id string) ([]store.Span, error) {
 		row := &rows[i]
 		s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
 	} else {
-		v.note("the name of this span is unknown: the server's list of this time lacks it; ask for less time")
+		v.note("the name of this span is unknown: the server's list of its minutes lacks it")
 	}
 	v.spans[id] = []store.Span{s}
 	return v.spans[id], nil
+}
+
+// nearTime is about how long a time is in which the server lists spans to find one. Its list
+// of a longer time is less likely to have it.
+const nearTime = 4 * time.Minute
+
+// near returns the selector of the samples of a span, in about the minutes of the first.
+func (v *view) near(c conditions, kind exporter.Kind) (querier.Selector, error) {
+	t, err := v.typeOf(kind, standard(kind))
+	s := v.selectorOf(t, c, time.Time{}, time.Time{})
+	for err == nil && s.Until.Sub(s.From) > nearTime {
+		half := s
+		half.Until = s.From.Add(s.Until.Sub(s.From) / 2)
+		n := int64(0)
+		if n, err = v.client.Total(v.ctx, half); n > 0 {
+			s.Until = half.Until
+		} else {
+			s.From = half.Until
+		}
+	}
+	return s, err
 }

@@ -155,8 +155,8 @@ func (v *view) series() ([]series, error) {
 	return v.held, nil
 }
 
-// typeOf returns the profile type of a kind with a sample type, a zero Type if there are no
-// profiles of the kind. The error means that there are only other sample types.
+// typeOf returns the profile type of a kind with a sample type. It is zero if the server
+// lacks the kind. The error means that there are only other sample types.
 func (v *view) typeOf(kind exporter.Kind, sample string) (t querier.Type, err error) {
 	all, err := v.series()
 	var others []string

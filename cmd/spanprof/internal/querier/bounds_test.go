@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,26 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// An outage is reported once, and its end too.
+func TestReportTo(t *testing.T) {
+	status := 0
+	c := newClient(t, func(*http.Request) (*http.Response, error) {
+		if status == 0 {
+			return nil, io.EOF
+		}
+		return answer(status, asJSON, "{}"), nil
+	})
+	var got []string
+	c.ReportTo(func(text string) { got = append(got, strings.TrimPrefix(text, "http://pyroscope: ")) })
+	for _, status = range []int{503, 0, 404, 200, 0} {
+		_ = series(t.Context(), c)
+	}
+	const shown = "; pages show errors until it answers"
+	if want := []string{"it answers Service Unavailable" + shown, "it answers again", "it answers nothing: EOF" + shown}; !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+}
+
 // An answer of another form is refused.
 func TestContentType(t *testing.T) {
 	c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(200, asProto, "{}"), nil })
@@ -148,19 +169,19 @@ func TestIsUnimplemented(t *testing.T) {
 
 func TestParseType(t *testing.T) {
 	for id, want := range map[string]Type{
-		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Group: "process_cpu", Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
-		"process_cpu:samples:count:cpu:nanoseconds":             {Group: "process_cpu", Kind: "cpu", Sample: "samples", Unit: "count"},
-		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Group: "process_cpu", Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
-		"process_cpu:exceptions:count::":                        {Group: "process_cpu", Kind: "cpu", Sample: "exceptions", Unit: "count"},
-		"wall:samples:count:wall:nanoseconds":                   {Group: "wall", Kind: "wall", Sample: "samples", Unit: "count"},
-		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Group: "host", Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
-		"memory:inuse_space:bytes:space:bytes":                  {Group: "memory", Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
-		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Group: "memory", Kind: "heap", Sample: "alloc_space", Unit: "bytes"},
-		"goroutines:goroutine:count:goroutine:count":            {Group: "goroutines", Kind: "goroutine", Sample: "goroutine", Unit: "count"},
-		"mutex:contentions:count:contentions:count":             {Group: "mutex", Kind: "mutex", Sample: "contentions", Unit: "count"},
-		"block_duration:block_duration:lock_nanoseconds:x:y":    {Group: "block_duration", Kind: "block", Sample: "delay", Unit: "nanoseconds"},
-		"mutex_count:mutex_count:lock_samples:lock:lock_sample": {Group: "mutex_count", Kind: "mutex", Sample: "contentions", Unit: "count"},
-		"shop:cache_misses:count:x:y":                           {Group: "shop", Kind: "other_cache_misses", Sample: "cache_misses", Unit: "count"},
+		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
+		"process_cpu:samples:count:cpu:nanoseconds":             {Kind: "cpu", Sample: "samples", Unit: "count"},
+		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
+		"process_cpu:exceptions:count::":                        {Kind: "cpu", Sample: "exceptions", Unit: "count"},
+		"wall:samples:count:wall:nanoseconds":                   {Kind: "wall", Sample: "samples", Unit: "count"},
+		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
+		"memory:inuse_space:bytes:space:bytes":                  {Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
+		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Kind: "heap", Sample: "alloc_space", Unit: "bytes"},
+		"goroutines:goroutine:count:goroutine:count":            {Kind: "goroutine", Sample: "goroutine", Unit: "count"},
+		"mutex:contentions:count:contentions:count":             {Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"block_duration:block_duration:lock_nanoseconds:x:y":    {Kind: "block", Sample: "delay", Unit: "nanoseconds"},
+		"mutex_count:mutex_count:lock_samples:lock:lock_sample": {Kind: "mutex", Sample: "contentions", Unit: "count"},
+		"shop:cache_misses:count:x:y":                           {Kind: "other_cache_misses", Sample: "cache_misses", Unit: "count"},
 	} {
 		want.ID = id
 		if got, ok := ParseType(id); !ok || got != want {
@@ -228,23 +249,6 @@ func TestDecodeProfile(t *testing.T) {
 		}
 		if (p != nil) != (test.want > 0) || p != nil && len(p.Sample) != test.want {
 			t.Errorf("%+v: got %v", test, p)
-		}
-	}
-}
-
-// An error of the Connect protocol has a code. Of another text the first line is quoted.
-func TestRefusal(t *testing.T) {
-	for text, want := range map[string]client.StatusError{
-		`{"code":"not_found","message":"no such tenant"}`: {Reason: "not_found", Text: "no such tenant"},
-		`{"message":"no code"}`:                           {Text: `{"message":"no code"}`},
-		"slow down":                                       {Text: "slow down"},
-		"<html>log in":                                    {Text: "an HTML page"},
-	} {
-		c := newClient(t, func(*http.Request) (*http.Response, error) { return answer(404, "", text), nil })
-		e, ok := errors.AsType[*client.StatusError](series(t.Context(), c))
-		want.Name, want.Status, want.Code = "http://pyroscope: Series", "Not Found", 404
-		if !ok || *e != want {
-			t.Errorf("%s: got %+v, want %+v", text, e, want)
 		}
 	}
 }

@@ -158,19 +158,10 @@ type Span struct {
 	Value int64
 }
 
-// Spans is a list of spans.
-type Spans struct {
-	Spans []Span
-	// Total counts all spans, once per profile.
-	Total int64
-	// Cut reports that there are more names than the limit.
-	Cut bool
-}
-
 // Spans returns the spans with the greatest values among the samples that s selects: of
-// each step, of each name and of each twentieth of the values. Spans of s are
-// ignored. limit bounds the names.
-func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list Spans, err error) {
+// each step, of each name and of each twentieth of the values. total counts all spans, once
+// per profile. Spans of s are ignored. limit bounds the names.
+func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list []Span, total int64, err error) {
 	request := struct {
 		selection
 		Step         float64  `json:"step"`
@@ -195,19 +186,18 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		}
 	}
 	if err := c.callJSON(ctx, "SelectHeatmap", request, &answer); err != nil {
-		return list, err
+		return nil, 0, err
 	}
 	for _, series := range answer.Series {
 		labels := labelsOf(series.Labels)
 		for _, slot := range series.Slots {
 			for _, n := range slot.Counts {
-				list.Total += n
+				total += n
 			}
 			for _, e := range slot.Exemplars {
-				list.Spans = append(list.Spans, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
+				list = append(list, Span{e.SpanID, e.TraceID, labels, time.UnixMilli(e.Timestamp), e.Value})
 			}
 		}
 	}
-	list.Cut = len(answer.Series) >= limit
-	return list, nil
+	return list, total, nil
 }

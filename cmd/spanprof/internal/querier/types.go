@@ -16,8 +16,6 @@ import (
 type Type struct {
 	// ID is name:sample:unit:period type:period unit.
 	ID string
-	// Group is the name in it: process_cpu. Profiles of one group are one pprof file.
-	Group string
 	// Kind, Sample and Unit are as package columns names them.
 	Kind         exporter.Kind
 	Sample, Unit string
@@ -37,13 +35,13 @@ func ParseType(id string) (Type, bool) {
 		SampleType: []*profile.ValueType{{Type: part[1], Unit: unit}},
 		PeriodType: &profile.ValueType{Type: part[3], Unit: part[4]}, Period: 1,
 	}, part[0])[0]
-	t := Type{ID: id, Group: part[0], Kind: exporter.Kind(of.Kind), Sample: of.Profile.SampleType[0].Type, Unit: unit}
+	t := Type{ID: id, Kind: exporter.Kind(of.Kind), Sample: of.Profile.SampleType[0].Type, Unit: unit}
 	switch {
-	case t.Group == columns.Wall:
+	case part[0] == columns.Wall:
 		t.Kind = columns.Wall
-	case t.Group == columns.Host:
+	case part[0] == columns.Host:
 		t.Kind = columns.Host
-	case t.Group == "process_cpu" && strings.HasPrefix(string(t.Kind), columns.Other):
+	case part[0] == "process_cpu" && strings.HasPrefix(string(t.Kind), columns.Other):
 		t.Kind = columns.CPU
 	}
 	return t, true

@@ -14,11 +14,8 @@
 // recording.json is a [source.Recording]: the address and the resource.
 //
 // Heap, mutex and block profiles of net/http/pprof count since the process began. They are
-// kept unchanged, at the beginning and at the end of each window. A reader subtracts one
-// from the next: package source does so for all subcommands. With seconds=N the server would
-// subtract. That needs an open request for each kind, and loses what happens between two of
-// them. It also subtracts live memory, and a comparison needs the amount. Here, a lost file
-// makes one window longer and loses nothing.
+// kept unchanged, at the beginning and at the end of each window. Package source subtracts
+// one from the next. A lost file makes one window longer and loses nothing.
 //
 // CPU is measured without a pause, one window after the other.
 //
@@ -33,10 +30,6 @@
 // A process was restarted if a profile has another address of the vDSO: Linux chooses one for
 // each process. On other systems, it has another build id, or the difference of two profiles
 // shows a restart to readers. Readers separate the runs.
-//
-// # For developers
-//
-// record.go is the face, target.go requests windows of one process, write.go writes.
 package record
 
 import (
@@ -80,8 +73,6 @@ type Result struct {
 	Failures int
 	// Gaps are the times without profiles, by kind.
 	Gaps map[exporter.Kind]Gaps
-	// Lacks are the kinds that the target does not have.
-	Lacks []exporter.Kind
 	// Err is the last failure if no profile came after it.
 	Err error
 }
@@ -110,9 +101,6 @@ func (r Result) String() string {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Gaps)) {
 		fmt.Fprintf(&b, "; %s: %s of %v", kind, termtext.Plural(r.Gaps[kind].N, "gap"), r.Gaps[kind].Length.Round(100*time.Millisecond))
-	}
-	if len(r.Lacks) > 0 {
-		fmt.Fprintf(&b, "; it has no %v", r.Lacks)
 	}
 	if r.Err != nil {
 		fmt.Fprintf(&b, "; %v", r.Err)

@@ -140,7 +140,7 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	bound := measure + min(max(minGrace, t.Every/2), maxGrace)
 	limited, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	raw, err := t.Fetch(limited, kind, measure)
+	data, parsed, err := t.Fetch(limited, kind, measure)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("no answer within %v: %w", bound, err)
 	}
@@ -152,7 +152,7 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	n := int64(0)
 	if err == nil {
 		t.seen[kind] = true
-		n, err = t.write(ctx, kind, begun, raw)
+		n, err = t.write(ctx, kind, begun, data, parsed)
 	}
 	if err != nil {
 		return t.fail(ctx, kind, err)
@@ -179,8 +179,6 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 	status, answered := errors.AsType[*client.StatusError](err)
 	// A proxy answers 404 too while the process is away: others must have a profile.
 	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
-		t.result.Lacks = append(t.result.Lacks, kind)
-		slices.Sort(t.result.Lacks)
 		t.covered[kind].failed = false // nothing is missing
 		t.Report(fmt.Sprintf("%v; the kind is left out", err))
 		return errLeftOut

@@ -23,18 +23,18 @@ import (
 const forever = 100 * 365 * 24 * time.Hour
 
 // write writes a profile into the directory of the recording, and returns its bytes there.
-func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time, raw *source.Raw) (int64, error) {
+func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time, data []byte, parsed *profile.Profile) (int64, error) {
 	if t.files == nil {
-		if err := t.begin(raw.Parsed); err != nil {
+		if err := t.begin(parsed); err != nil {
 			return 0, err
 		}
 	}
-	t.see(raw.Parsed)
-	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(raw.Parsed.DurationNanos), Resource: t.recording.Attributes()}
-	if raw.Parsed.TimeNanos > 0 {
-		w.Start = time.Unix(0, raw.Parsed.TimeNanos)
+	t.see(parsed)
+	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(parsed.DurationNanos), Resource: t.recording.Attributes()}
+	if parsed.TimeNanos > 0 {
+		w.Start = time.Unix(0, parsed.TimeNanos)
 	}
-	data, err := wire.Gzipped(raw.Data) // as in the file: net/http/pprof compresses, others need not
+	data, err := wire.Gzipped(data) // as in the file: net/http/pprof compresses, others need not
 	if err != nil {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time,
 // begin makes the directory of the recording, which is named after the time.
 func (t *target) begin(p *profile.Profile) (err error) {
 	t.recording = source.Recording{Target: t.Name(), Resource: t.Attributes(p)}
-	maps.Copy(t.recording.Resource, t.Config.Resource)
+	maps.Copy(t.recording.Resource, t.Resource)
 	if err := os.MkdirAll(t.result.Dir, 0o700); err != nil {
 		return err
 	}

@@ -25,8 +25,6 @@ const maxFile = 128 << 20
 // local is a file, a directory or a glob.
 type local string
 
-func (s local) String() string { return string(s) }
-
 func (s local) Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error {
 	paths, err := s.paths(skip)
 	if err != nil {
@@ -60,7 +58,7 @@ func (s local) paths(skip func(error)) ([]string, error) {
 		case len(matches) == 0 && strings.ContainsAny(string(s), "*?["):
 			return nil, fmt.Errorf("%s: no file has such a name", s)
 		case len(matches) == 0:
-			return nil, fmt.Errorf("%w; an address begins with http:// or https://", err)
+			return nil, fmt.Errorf("%w; an address begins with pyroscope+http://", err)
 		}
 		roots = matches
 	}

@@ -27,7 +27,6 @@ const maxProfiles = 1000
 
 // pyroscope is a query for the CPU profiles of a Pyroscope server.
 type pyroscope struct {
-	address     string
 	client      *querier.Client
 	selector    string
 	from, until time.Time
@@ -42,7 +41,7 @@ func newPyroscope(u *url.URL) (Source, error) {
 		return fail("%w", err)
 	}
 	now := time.Now()
-	s := &pyroscope{address: u.String(), from: now.Add(-time.Hour), until: now}
+	s := &pyroscope{from: now.Add(-time.Hour), until: now}
 	for name, values := range params {
 		value := values[len(values)-1]
 		switch name {
@@ -74,8 +73,6 @@ func newPyroscope(u *url.URL) (Source, error) {
 	}
 	return s, nil
 }
-
-func (s *pyroscope) String() string { return s.address }
 
 func (s *pyroscope) Read(ctx context.Context, _ exporter.Kind, skip func(error), each func(*Profile) error) error {
 	defer s.client.Close()

@@ -202,7 +202,7 @@ func TestReadAllEnds(t *testing.T) {
 	address := "pyroscope+" + serve(t, q).URL + "/prefix?query={}&from=now-1h&until=now-30m"
 	ctx, cancel := context.WithCancel(t.Context())
 	used := 0
-	err := source.ReadAll(ctx, []string{address, address}, "", func(err error) { t.Error(err) }, func(source.Source, *source.Profile) error {
+	err := source.ReadAll(ctx, []string{address, address}, "", func(err error) { t.Error(err) }, func(string, *source.Profile) error {
 		used++
 		cancel()
 		return nil
@@ -214,15 +214,11 @@ func TestReadAllEnds(t *testing.T) {
 
 // A server does not decide how many requests are made.
 func TestTooManyProfiles(t *testing.T) {
-	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		var all []string
-		for i := range 1001 {
-			all = append(all, fmt.Sprintf(`{"labels":[{"name":"__profile_type__","value":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"},{"name":"service_name","value":"s%d"}]}`, i))
-		}
-		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(all, ","))
-	}))
-	if _, err := read(t, "pyroscope+"+server.URL+"?query={}"); err == nil || !strings.Contains(err.Error(), "more than 1000 profiles") {
+	q := &fakeQuerier{t: t}
+	for i := range 1001 {
+		q.labels = append(q.labels, map[string]string{"__profile_type__": typeCPU, "service_name": fmt.Sprint(i)})
+	}
+	if _, err := read(t, "pyroscope+"+serve(t, q).URL+"/prefix?query={}"); err == nil || !strings.Contains(err.Error(), "more than 1000 profiles") {
 		t.Error(err)
 	}
 }

@@ -34,11 +34,8 @@ const Usage = `A SOURCE is one of
   PATH                         a pprof file, a glob, or a directory and those
                                below it: of spanprof record, of exporter/file
   pyroscope+http://HOST?query={service_name="shop"}&from=now-1h&until=now-30m
-                               the CPU profiles of a Pyroscope server. The query is
-                               its label selector. There is one profile for each
-                               value of the first label of service_instance_id,
-                               k8s_pod_name, pod, instance, hostname, host_name
-                               that the profiles have
+                               the CPU profiles of a Pyroscope server by a label
+                               selector, one for each replica
   pyroscope+http://HOST        for view: the whole server
 A profile with columns of several kinds, CPU and memory for example, is read as several.
 https does in the place of http. An address has no credentials in it: they come
@@ -57,39 +54,34 @@ type Profile struct {
 
 // Source is where profiles come from.
 type Source interface {
-	// String returns the source as it was written, without credentials.
-	String() string
-	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles of a run are in the order of their times, if the source has times. It
-	// calls skip for a profile that cannot be read, with an error that names the profile.
-	// An error of each ends it.
+	// Read calls each with one profile of a kind after another, of all kinds for "". Profiles
+	// of a run are in the order of their times, if the source has times. It calls skip for a
+	// profile that cannot be read, with an error that names the profile. An error of each
+	// ends it.
 	Read(ctx context.Context, kind exporter.Kind, skip func(error), each func(*Profile) error) error
 }
 
 // Parse reads a SOURCE of the command line.
 func Parse(arg string) (Source, error) {
-	scheme, _, found := strings.Cut(arg, "://")
 	switch {
 	case arg == "":
 		return nil, errors.New("an empty SOURCE: give a file, a directory or an address")
-	case !found:
+	case !strings.Contains(arg, "://"):
 		return local(arg), nil
 	}
-	u, err := parseAddress(arg)
+	u, err := ParseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
-	switch u.Scheme {
-	case "pyroscope+http", "pyroscope+https":
+	if u.Scheme == "pyroscope+http" || u.Scheme == "pyroscope+https" {
 		return newPyroscope(u)
-	case "http", "https":
-		return nil, fmt.Errorf("%s: the profiles of a process are read from files: spanprof record -o DIR %[1]s writes them", withoutUser(u))
 	}
-	return nil, fmt.Errorf("%s: there are no %s addresses: known are pyroscope+http and pyroscope+https", withoutUser(u), scheme)
+	return nil, fmt.Errorf("%s: an address begins with pyroscope+http:// or pyroscope+https://; spanprof record writes the profiles of a process into files", withoutUser(u))
 }
 
-// ReadAll calls each with the profiles of SOURCEs, in their order. skip gets the errors of
+// ReadAll calls each with the profiles of SOURCEs, in their order, and with the SOURCE. skip gets the errors of
 // SOURCEs, of profiles and of each. It returns an error of the form of a SOURCE, or of ctx.
-func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(Source, *Profile) error) error {
+func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(arg string, p *Profile) error) error {
 	sources := make([]Source, len(args))
 	for i, arg := range args {
 		var err error
@@ -97,9 +89,9 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 			return err
 		}
 	}
-	for _, src := range sources {
+	for i, src := range sources {
 		err := src.Read(ctx, kind, skip, func(p *Profile) error {
-			if err := each(src, p); err != nil && ctx.Err() == nil {
+			if err := each(args[i], p); err != nil && ctx.Err() == nil {
 				skip(fmt.Errorf("%s: %w", p.Name, err))
 			}
 			return ctx.Err()
@@ -114,8 +106,8 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 	return nil
 }
 
-// parseAddress reads the address of a SOURCE.
-func parseAddress(arg string) (*url.URL, error) {
+// ParseAddress reads the address of a SOURCE.
+func ParseAddress(arg string) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	switch {
 	case err != nil && secrets.Text(arg) != arg:

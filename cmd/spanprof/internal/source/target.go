@@ -50,7 +50,7 @@ func NewTarget(arg string) (*Target, error) {
 	if !strings.Contains(arg, "://") {
 		return nil, fmt.Errorf("%q: an address begins with http:// or https://", arg)
 	}
-	u, err := parseAddress(arg)
+	u, err := ParseAddress(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +71,10 @@ func NewTarget(arg string) (*Target, error) {
 // Name returns the address without credentials.
 func (t *Target) Name() string { return t.base.String() }
 
-// Raw is a profile as the server sent it.
-type Raw struct {
-	Data   []byte
-	Parsed *profile.Profile
-}
-
 // Fetch returns a profile of a kind: the CPU profile of the next measure, which
-// is in whole seconds, or what another kind's profile has at once. It is a
-// *client.StatusError if the server refuses.
-func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Duration) (*Raw, error) {
+// is in whole seconds, or what another kind's profile has at once. data is as the server has
+// sent it. It is a *client.StatusError if the server refuses.
+func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Duration) (data []byte, parsed *profile.Profile, err error) {
 	u := t.base
 	switch kind {
 	case exporter.KindCPU:
@@ -95,23 +89,21 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 	name := u.String()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, client.WithoutAddress(err))
+		return nil, nil, fmt.Errorf("%s: %w", name, client.WithoutAddress(err))
 	}
-	_, data, err := t.client.Fetch(r, name, measure+answerTime, maxAnswer)
-	if err != nil {
-		return nil, err
+	if _, data, err = t.client.Fetch(r, name, measure+answerTime, maxAnswer); err != nil {
+		return nil, nil, err
 	}
-	parsed, err := pgo.Parse(data)
-	if err != nil {
-		return nil, decodeError(t.client, name, data, err)
+	if parsed, err = pgo.Parse(data); err != nil {
+		return nil, nil, decodeError(t.client, name, data, err)
 	}
 	parts := columns.Split(parsed, name)
 	for _, part := range parts {
 		if part.Kind == string(kind) {
-			return &Raw{Data: data, Parsed: part.Profile}, nil
+			return data, part.Profile, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the answer is a %s profile, want %s", name, parts[0].Kind, kind)
+	return nil, nil, fmt.Errorf("%s: the answer is a %s profile, want %s", name, parts[0].Kind, kind)
 }
 
 // Close frees the connections.

@@ -33,7 +33,7 @@ func fetched(ctx context.Context, address string) error {
 		return err
 	}
 	defer target.Close()
-	_, err = target.Fetch(ctx, exporter.KindGoroutine, 0)
+	_, _, err = target.Fetch(ctx, exporter.KindGoroutine, 0)
 	return err
 }
 
@@ -77,7 +77,7 @@ func TestBadAnswers(t *testing.T) {
 		"empty": {func(http.ResponseWriter, *http.Request) {}, "it has no bytes"},
 		"login": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<html><head><title>Log in</title>"))
-		}, "but text (a page to log in?): Log in"},
+		}, "but text (a page to log in?): an HTML page"},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goroutine[:len(goroutine)/2]) }, "cut off"},
 		"other":     {pprof.Handler("heap").ServeHTTP, "is a heap profile, want goroutine"},
 		"503": {func(w http.ResponseWriter, _ *http.Request) {
@@ -117,8 +117,8 @@ func TestBadAnswers(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for arg, want := range map[string]string{
 		"":                                               "empty SOURCE",
-		"ftp://host/x":                                   "there are no ftp addresses",
-		"http://host/debug/pprof/":                       "spanprof record -o DIR http://host/debug/pprof/ writes them",
+		"ftp://host/x":                                   "begins with pyroscope+http://",
+		"http://host/debug/pprof/":                       "spanprof record writes the profiles",
 		"pyroscope+http://ann:pw@host?query={}":          "set SPANPROF_USER",
 		"pyroscope+http://ann:p%w@host?query={}":         "no address that can be read",
 		"pyroscope+http:///?query={}":                    "no host",
