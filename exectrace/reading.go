@@ -69,30 +69,13 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 		found[a.Spans[i].ID] = &a.Spans[i]
 	}
 	for ; len(spans) > 0; spans = spans[1:] {
-		s := spans[0]
-		exact := found[s.id]
-		switch {
-		case exact != nil && (!a.Cut || !exact.Open):
-			outcome := missed
-			if r.give(s.id, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
-				outcome = stored
-			}
-			r.count(outcome, 1)
-		default:
-			r.miss(s, a.Duration)
+		outcome, exact := missed, found[spans[0].id]
+		if exact != nil && (!a.Cut || !exact.Open) && r.give(exact.ID, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
+			outcome = stored
 		}
+		r.count(outcome, 1)
 	}
 	return nil
-}
-
-// miss gives the store a hole in the place of exact times, with the program's own times.
-func (r *Recorder) miss(s slowSpan, length time.Duration) {
-	r.count(missed, 1)
-	reason := fmt.Sprintf("the recording of %v does not have all of it: WithWindow sets its length", length.Round(edge))
-	r.give(s.id, spanTimes{Start: s.started, Span: Span{
-		ID: s.id, Name: s.name, Duration: s.duration, Goroutines: []Goroutine{}, Waits: []Wait{},
-		Holes: []Part{{Reason: reason, Duration: s.duration}},
-	}})
 }
 
 // give returns false if the store does not keep the span.
