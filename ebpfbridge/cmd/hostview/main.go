@@ -67,11 +67,6 @@ func parse(args []string, out io.Writer) (config, error) {
 	fs.StringVar(&c.listen, "listen", "/run/spanprof-agent/otlp.sock", "absolute `path` of a socket for agents, which send OTLP/gRPC: ebpf-profiler -collection-agent unix://PATH. Only root and hostview's user may have write permission for its directory")
 	fs.StringVar(&c.page, "page", "127.0.0.1:6061", "loopback `address` of the page")
 	fs.StringVar(&c.socket, "socket", "", "`path` of a socket that hands each program that connects its own samples; empty for none. It needs the host's pid namespace")
-	fs.Usage = func() {
-		fmt.Fprint(out, "Hostview shows what an eBPF profiling agent measures of this machine, and hands\nprograms their own samples.\n\nusage: hostview [flags]\n\n")
-		fs.PrintDefaults()
-		fmt.Fprint(out, "\nThe agent, as root: ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels\n")
-	}
 	if err := fs.Parse(args); err != nil {
 		return config{}, err
 	}

@@ -35,8 +35,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)
 		}
 	}
-	var help strings.Builder
-	if _, err := parse([]string{"-help"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "ebpf-profiler -collection-agent") {
-		t.Errorf("%v, help:\n%s", err, help.String())
+	if _, err := parse([]string{"-help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("%v, want help", err)
 	}
 }
