@@ -7,13 +7,8 @@
 //	hostview -listen /run/spanprof-agent/otlp.sock -socket /run/spanprof/host.sock
 //	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels
 //
-// The first page shows what uses the machine: a table by executable, process, container or
-// thread, and the flame graph of its rows. Below spans/ are the spans of Go programs with
-// spanprof, and all pages of package viewer. A service has the agent's name for it, by default
-// the name of the executable. Samples have the labels of [receiver.NewHost]. They are of the
-// type host:
-//
-//	http://127.0.0.1:6061/spans/?query=.host{process_pid="4711"}
+// The first page shows what uses the machine. Below spans/ are the spans of Go programs with
+// spanprof, and all pages of package viewer. Samples have the labels of [receiver.NewHost].
 //
 // Only the agent needs privileges. Hostview refuses samples of users other than root and its
 // own. Only these may have write permission for the directory of -listen. Do not give programs
