@@ -90,20 +90,14 @@ func (r *Recorder) give(id string, times spanTimes) bool {
 	return err == nil
 }
 
-// fit returns the JSON. It halves the lists until there is room.
+// fit returns the JSON. It halves the waits until there is room: the other lists are short.
 func (t *spanTimes) fit() ([]byte, error) {
 	for {
 		data, err := json.Marshal(t)
-		if err != nil {
-			return nil, fmt.Errorf("exectrace: exact times: %w", err)
+		if err != nil || len(data) <= store.MaxExactTimes || len(t.Waits) == 0 {
+			return data, err
 		}
-		goroutines, waits := (len(t.Goroutines)+1)/2, len(t.Waits)/2
-		if len(data) <= store.MaxExactTimes || t.Omitted && waits == len(t.Waits) && goroutines == len(t.Goroutines) {
-			return data, nil
-		}
-		t.Omitted = true
-		t.GoroutinesOmitted += len(t.Goroutines) - goroutines
-		t.WaitsOmitted += len(t.Waits) - waits
-		t.Goroutines, t.Waits, t.Holes = t.Goroutines[:goroutines], t.Waits[:waits], t.Holes[:len(t.Holes)/2]
+		kept := len(t.Waits) / 2
+		t.Omitted, t.WaitsOmitted, t.Waits = true, t.WaitsOmitted+len(t.Waits)-kept, t.Waits[:kept]
 	}
 }

@@ -105,9 +105,6 @@ func TestFit(t *testing.T) {
 		stack[i] = Frame{Func: strings.Repeat("f", 500), File: strings.Repeat("g", 500), Line: i}
 	}
 	times := spanTimes{Span: Span{Duration: time.Hour}}
-	for range mostGoroutines {
-		times.Goroutines = append(times.Goroutines, Goroutine{States: make([]Part, 20)})
-	}
 	for range mostWaits {
 		times.Waits = append(times.Waits, Wait{Stack: stack, Ended: stack, Blockers: make([]Blocker, mostBlockers)})
 	}
@@ -122,7 +119,7 @@ func TestFit(t *testing.T) {
 	if len(data) > store.MaxExactTimes || len(got.Waits) == 0 || !got.Omitted {
 		t.Errorf("got %d bytes with %d waits, omitted %t, want at most %d", len(data), len(got.Waits), got.Omitted, store.MaxExactTimes)
 	}
-	if len(got.Waits)+got.WaitsOmitted != mostWaits || len(got.Goroutines)+got.GoroutinesOmitted != mostGoroutines {
-		t.Errorf("%d waits and %d omitted, %d goroutines and %d omitted", len(got.Waits), got.WaitsOmitted, len(got.Goroutines), got.GoroutinesOmitted)
+	if len(got.Waits)+got.WaitsOmitted != mostWaits {
+		t.Errorf("%d waits and %d omitted", len(got.Waits), got.WaitsOmitted)
 	}
 }
