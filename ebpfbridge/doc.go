@@ -14,10 +14,8 @@
 //	}
 //	defer context.Close()
 //
-// The context also declares that span ids are in pprof labels: attribute
-// threadlocal.schema_version has the value go_pprof_labels_v1. It needs no
-// privileges and costs one mapping of a few KiB. The agent reads it without any
-// call into this process.
+// The context also declares that span ids are in pprof labels. It needs no privileges
+// and costs one mapping of a few KiB. The agent reads it without any call into this process.
 //
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
 // bytes and values to 47. So have fewer than 10 labels before "profile_id" in the alphabet.
@@ -32,9 +30,4 @@
 // There is one process context per process. If another library, such as Datadog's
 // tracer, has published one, Publish returns [ErrPublished] and leaves it alone.
 // Only Linux has process contexts.
-//
-// # For developers
-//
-// publisher.go holds the life of a context, payload.go its protobuf message.
-// region_linux.go holds its memory, which agents find by the name OTEL_CTX.
 package ebpfbridge

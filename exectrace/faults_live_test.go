@@ -96,7 +96,7 @@ func TestForeignStopAndStart(t *testing.T) {
 	foreign(t, io.Discard)
 	span, _ := r.waitForLock(t)
 	r.until(t, "an outcome", func() bool { return r.outcomes() > 0 || r.counter(t, "recordings lost") > 0 })
-	if inWindow(r.times(t, span)) && r.counter(t, "recordings lost") == 0 {
+	if r.times(t, span) != nil && r.counter(t, "recordings lost") == 0 {
 		t.Error("a span has times of a recording with a gap")
 	}
 	if !rtrace.IsEnabled() {

@@ -69,30 +69,13 @@ func (r *Recorder) read(data *bytes.Buffer, until time.Time) (err error) {
 		found[a.Spans[i].ID] = &a.Spans[i]
 	}
 	for ; len(spans) > 0; spans = spans[1:] {
-		s := spans[0]
-		exact := found[s.id]
-		switch {
-		case exact != nil && (!a.Cut || !exact.Open):
-			outcome := missed
-			if r.give(s.id, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
-				outcome = stored
-			}
-			r.count(outcome, 1)
-		default:
-			r.miss(s, a.Duration)
+		outcome, exact := missed, found[spans[0].id]
+		if exact != nil && (!a.Cut || !exact.Open) && r.give(exact.ID, spanTimes{Start: a.Start.Add(exact.Start), Span: *exact}) {
+			outcome = stored
 		}
+		r.count(outcome, 1)
 	}
 	return nil
-}
-
-// miss gives the store a hole in the place of exact times, with the program's own times.
-func (r *Recorder) miss(s slowSpan, length time.Duration) {
-	r.count(missed, 1)
-	reason := fmt.Sprintf("the recording of %v does not have all of it: WithWindow sets its length", length.Round(edge))
-	r.give(s.id, spanTimes{Start: s.started, Span: Span{
-		ID: s.id, Name: s.name, Duration: s.duration, Goroutines: []Goroutine{}, Waits: []Wait{},
-		Holes: []Part{{Reason: reason, Duration: s.duration}},
-	}})
 }
 
 // give returns false if the store does not keep the span.
@@ -107,20 +90,14 @@ func (r *Recorder) give(id string, times spanTimes) bool {
 	return err == nil
 }
 
-// fit returns the JSON. It halves the lists until there is room.
+// fit returns the JSON. It halves the waits until there is room: the other lists are short.
 func (t *spanTimes) fit() ([]byte, error) {
 	for {
 		data, err := json.Marshal(t)
-		if err != nil {
-			return nil, fmt.Errorf("exectrace: exact times: %w", err)
+		if err != nil || len(data) <= store.MaxExactTimes || len(t.Waits) == 0 {
+			return data, err
 		}
-		goroutines, waits := (len(t.Goroutines)+1)/2, len(t.Waits)/2
-		if len(data) <= store.MaxExactTimes || t.Omitted && waits == len(t.Waits) && goroutines == len(t.Goroutines) {
-			return data, nil
-		}
-		t.Omitted = true
-		t.GoroutinesOmitted += len(t.Goroutines) - goroutines
-		t.WaitsOmitted += len(t.Waits) - waits
-		t.Goroutines, t.Waits, t.Holes = t.Goroutines[:goroutines], t.Waits[:waits], t.Holes[:len(t.Holes)/2]
+		kept := len(t.Waits) / 2
+		t.Omitted, t.WaitsOmitted, t.Waits = true, t.WaitsOmitted+len(t.Waits)-kept, t.Waits[:kept]
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/store"
 )
@@ -40,28 +37,6 @@ func (r *Recorder) wants(t *testing.T, want map[counter]uint64) {
 			t.Errorf("got %d %s, want %d", got, counterTexts[c], want[c])
 		}
 	}
-}
-
-// timesOf returns the exact times in the store, nil if absent.
-func (r *Recorder) timesOf(t *testing.T, id string) *spanTimes {
-	t.Helper()
-	v, err := r.store.View(t.Context(), time.Time{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	list, err := v.Spans(store.SpanQuery{ID: id, Exact: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Spans) == 0 || list.Spans[0].ExactTimes == nil {
-		return nil
-	}
-	var x spanTimes
-	if err := json.Unmarshal(list.Spans[0].ExactTimes, &x); err != nil {
-		t.Fatal(err)
-	}
-	return &x
 }
 
 func readRecording(t *testing.T) (recording []byte, tl *timeline.Timeline) {
@@ -108,36 +83,6 @@ func TestUnreadableRecordings(t *testing.T) {
 	}
 }
 
-// Spans without exact times have the reason as a hole, if the store keeps them.
-func TestMissedSpans(t *testing.T) {
-	whole, tl := readRecording(t)
-	r := newTestRecorder(t)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r.store.SpanProcessor()))
-	started := time.Now().Add(-time.Hour)
-	var ids []string
-	for range 3 {
-		_, span := tp.Tracer("test").Start(t.Context(), "slow", trace.WithTimestamp(started))
-		span.End(trace.WithTimestamp(started.Add(time.Minute)))
-		ids = append(ids, span.SpanContext().SpanID().String())
-	}
-	r.inbox.open(true)
-	r.inbox.add(slowSpan{id: ids[0], name: "slow", started: started, ended: time.Now(), duration: time.Minute})
-	r.inbox.add(slowSpan{id: ids[1], name: "slow", started: started, ended: time.Now(), duration: time.Second})
-	r.inbox.add(slowSpan{id: ids[2], name: "slow", started: started, ended: time.Now().Add(time.Hour), duration: time.Second})
-	r.inbox.add(slowSpan{id: spanID(&tl.Spans[0]), duration: time.Second}) // not in the store
-	r.budget.begin(time.Now())
-	if err := r.read(bytes.NewBuffer(whole), time.Now().Add(2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	r.wants(t, map[counter]uint64{missed: 4, readings: 1})
-	for i, id := range ids {
-		x := r.timesOf(t, id)
-		if x == nil || !x.Start.Equal(started) || len(x.Holes) != 1 || x.Holes[0].Duration != x.Duration || !strings.Contains(x.Holes[0].Reason, "does not have all of it") {
-			t.Errorf("span %d: got %+v, want one hole", i, x)
-		}
-	}
-}
-
 // A recording with its bytes is bounded. Without, its size is counted.
 func TestRecordingIsBounded(t *testing.T) {
 	for _, keep := range []bool{false, true} {
@@ -160,9 +105,6 @@ func TestFit(t *testing.T) {
 		stack[i] = Frame{Func: strings.Repeat("f", 500), File: strings.Repeat("g", 500), Line: i}
 	}
 	times := spanTimes{Span: Span{Duration: time.Hour}}
-	for range mostGoroutines {
-		times.Goroutines = append(times.Goroutines, Goroutine{States: make([]Part, 20)})
-	}
 	for range mostWaits {
 		times.Waits = append(times.Waits, Wait{Stack: stack, Ended: stack, Blockers: make([]Blocker, mostBlockers)})
 	}
@@ -177,7 +119,7 @@ func TestFit(t *testing.T) {
 	if len(data) > store.MaxExactTimes || len(got.Waits) == 0 || !got.Omitted {
 		t.Errorf("got %d bytes with %d waits, omitted %t, want at most %d", len(data), len(got.Waits), got.Omitted, store.MaxExactTimes)
 	}
-	if len(got.Waits)+got.WaitsOmitted != mostWaits || len(got.Goroutines)+got.GoroutinesOmitted != mostGoroutines {
-		t.Errorf("%d waits and %d omitted, %d goroutines and %d omitted", len(got.Waits), got.WaitsOmitted, len(got.Goroutines), got.GoroutinesOmitted)
+	if len(got.Waits)+got.WaitsOmitted != mostWaits {
+		t.Errorf("%d waits and %d omitted", len(got.Waits), got.WaitsOmitted)
 	}
 }

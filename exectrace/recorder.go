@@ -61,7 +61,6 @@ type Recorder struct {
 	inbox     inbox
 	counts    [counters]atomic.Uint64
 	reporter  report.Reporter
-	steps     clockSteps
 
 	asks chan chan<- answer
 	stop chan struct{} // closed by Shutdown
@@ -230,7 +229,6 @@ func (r *Recorder) end() {
 // look pays for the recording since the last look, and reads it if a reading is due. It
 // pauses if there would be no money for the next reading.
 func (r *Recorder) look(now time.Time) {
-	r.steps.doubtful(now) // notice each step of the clock
 	since, waits := r.inbox.waits(r.config.window)
 	due := waits && !now.Before(r.nextRead) && now.Sub(since) >= gather
 	until := now.Add(-edge) // later spans may lack their end

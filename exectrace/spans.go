@@ -12,7 +12,6 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/internal/goruntime"
 )
 
@@ -23,11 +22,11 @@ const (
 	maxWaiting = 128
 )
 
-// slowSpan is a slow local root that has ended. The program may have set its times.
+// slowSpan is a slow local root that has ended. The program may have set its duration.
 type slowSpan struct {
-	id, name       string
-	started, ended time.Time // ended is by the clock
-	duration       time.Duration
+	id       string
+	ended    time.Time // by the clock
+	duration time.Duration
 }
 
 // inbox has the slow spans since the last reading. It is safe for concurrent use.
@@ -125,7 +124,7 @@ func (p processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	p.r.count(slowSpans, 1)
-	if !p.r.inbox.add(slowSpan{s.SpanContext().SpanID().String(), timeline.CutText(name), s.StartTime(), time.Now(), d}) {
+	if !p.r.inbox.add(slowSpan{s.SpanContext().SpanID().String(), time.Now(), d}) {
 		p.r.count(unrecorded, 1)
 	}
 }

@@ -69,8 +69,8 @@ func (t *Threads) Look() {
 // hexadecimal digits, "" without a span. Threads have the ids of the process's own pid namespace.
 //
 // known is false if that is uncertain: a minute after Look, while nothing is recorded, and for a
-// span from before the recording. It is also false within microseconds of a change, and for four
-// minutes after the wall clock was set: an agent notices that up to three minutes later.
+// span from before the recording. It is also false within microseconds of a change. It is false
+// for four minutes after a reading finds the wall clock set: an agent notices that later.
 //
 // Labels of other code, such as pprof.Do, are not in a recording.
 func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
@@ -84,7 +84,7 @@ func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 // one reading serves all. After a failure there is none for as long as that took.
 func (t *Threads) reach(at time.Time) {
 	now, looked := time.Now(), t.looked.Load()
-	if looked == nil || now.Sub(*looked) > lookLasts || t.recorder.steps.doubtful(now) {
+	if looked == nil || now.Sub(*looked) > lookLasts {
 		t.read = timeline.Threads{} // free the memory
 		return
 	}
@@ -157,37 +157,4 @@ func (r *Recorder) answer(now time.Time) answer {
 		return answer{err: errUntaken}
 	}
 	return answer{recording: &taken.Buffer}
-}
-
-const (
-	// agentsNotice is the time until an agent has noticed a step of the wall clock.
-	// OpenTelemetry's agent compares the clocks every three minutes.
-	agentsNotice = 4 * time.Minute
-	// leastStep is the smallest step. The separate clocks of a sandbox drift by less.
-	leastStep = 100 * time.Microsecond
-	// mostClockError is the largest error of a useful reading of the clocks.
-	mostClockError = 10 * time.Microsecond
-)
-
-// clockSteps notices steps of the wall clock. It is safe for concurrent use.
-type clockSteps struct {
-	mu   sync.Mutex
-	last timeline.Clock
-	over time.Time // agents have noticed the last step then
-}
-
-// doubtful reads the clocks, and reports whether an agent's times may be wrong.
-func (s *clockSteps) doubtful(now time.Time) bool {
-	if goruntime.Unknown() != nil {
-		return false // there are no threads anyway
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := timeline.ReadClock(); c.Error <= mostClockError {
-		if !s.last.Epoch.IsZero() && c.Epoch.Sub(s.last.Epoch).Abs() > leastStep {
-			s.over = now.Add(agentsNotice)
-		}
-		s.last = c
-	}
-	return now.Before(s.over)
 }

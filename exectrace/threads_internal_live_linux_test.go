@@ -72,22 +72,3 @@ func TestThreadsCountInTheBudget(t *testing.T) {
 		t.Errorf("got error %v without money, want errUntaken", got.err)
 	}
 }
-
-// After a step of the wall clock nothing is certain for four minutes.
-func TestClockSteps(t *testing.T) {
-	var s clockSteps
-	now := time.Now()
-	for deadline := now.Add(10 * time.Second); s.last.Epoch.IsZero() && time.Now().Before(deadline); {
-		s.doubtful(now)
-	}
-	if s.doubtful(now) {
-		t.Error("doubtful without a step")
-	}
-	s.last.Epoch = s.last.Epoch.Add(time.Second)
-	if !s.doubtful(now) && s.over.IsZero() {
-		t.Skip("the machine is too busy to read both clocks")
-	}
-	if !s.doubtful(now.Add(agentsNotice-time.Second)) || s.doubtful(now.Add(agentsNotice+time.Second)) {
-		t.Errorf("a step at %v is doubtful until %v, want 4 minutes", now, s.over)
-	}
-}

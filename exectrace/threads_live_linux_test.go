@@ -6,11 +6,8 @@
 package exectrace_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"runtime"
-	rtrace "runtime/trace"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,8 +18,8 @@ import (
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exectrace"
-	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/store"
 )
 
 // observed is the label span_id that a goroutine had on a thread at a time.
@@ -130,26 +127,6 @@ func (o *observer) work(tracer trace.Tracer, rounds int) {
 	all.Wait()
 }
 
-// compare counts the observations that the recordings confirm.
-func (o *observer) compare(t *testing.T, threads *timeline.Threads, since time.Time) (right, wrong, unknown int) {
-	t.Helper()
-	for _, x := range o.list {
-		if x.at.Before(since) || x.at.After(threads.Until()) {
-			continue
-		}
-		switch span, known := threads.SpanAt(x.thread, x.at); {
-		case !known:
-			unknown++
-		case span == x.span:
-			right++
-		default:
-			wrong++
-			t.Logf("thread %d at %v: span %q, want %q", x.thread, x.at, span, x.span)
-		}
-	}
-	return right, wrong, unknown
-}
-
 // tooMany reports whether more than 3 in 100 are unknown. That may be if the machine takes
 // threads away while they write events: then a test looks again, until its deadline.
 func tooMany(unknown, right int) bool { return unknown*100 > (right+unknown)*3 }
@@ -160,62 +137,24 @@ func TestThreads(t *testing.T) {
 		"local roots": nil,
 		"all spans":   {spanprof.WithSpanIDLabelScope(spanprof.ScopeAllSpans)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...).Tracer("test")
-			for range tries {
-				if testThreads(t, tracer) {
-					return
-				}
-			}
-			t.Errorf("none of %d recordings can be read", tries)
-		})
+		t.Run(name, func(t *testing.T) { testThreads(t, options) })
 	}
 }
 
-// testThreads returns false where the runtime writes a recording badly, see readable.
-func testThreads(t *testing.T, tracer trace.Tracer) bool {
+// testThreads reads threads before Look, after it, and after the end.
+func testThreads(t *testing.T, options []spanprof.Option) {
 	t.Helper()
-	recorder := rtrace.NewFlightRecorder(rtrace.FlightRecorderConfig{MinAge: time.Minute, MaxBytes: 1 << 30})
-	if err := recorder.Start(); err != nil {
+	s, err := store.New()
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer recorder.Stop()
-	since, o, threads := time.Now(), new(observer), new(timeline.Threads)
-	for left := 3; left > 0; left-- {
-		o.work(tracer, 30)
-		var recording bytes.Buffer
-		if _, err := recorder.WriteTo(&recording); err != nil {
-			t.Fatal(err)
-		}
-		size := recording.Len()
-		if err := threads.Read(&recording, 256<<20); errors.Is(err, timeline.ErrGap) || errors.Is(err, timeline.ErrPanic) {
-			t.Fatal(err)
-		} else if err != nil {
-			// That part stays in the recording.
-			t.Logf("THE RUNTIME WROTE A RECORDING BADLY, of %d bytes: %v", size, err)
-			return false
-		}
-		right, wrong, unknown := o.compare(t, threads, since)
-		t.Logf("%d right, %d wrong, %d unknown", right, wrong, unknown)
-		again := tooMany(unknown, right)
-		if wrong > 0 || right == 0 || again && time.Since(since) > deadline {
-			t.Fatalf("%d right, %d wrong, %d unknown, want 0 wrong, and at most 3 in 100 unknown", right, wrong, unknown)
-		}
-		if again {
-			o.list, left = nil, left+1
-		}
-	}
-	return true
-}
-
-// TestRecorderThreads reads threads before Watch, during it, and after the end.
-func TestRecorderThreads(t *testing.T) {
-	r, o := record(t, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithBudget(1)), new(observer)
-	threads := r.Threads()
+	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
+	r, o := recordOf(t, tp, s, exectrace.WithThreshold(time.Hour), exectrace.WithWindow(20*time.Second), exectrace.WithBudget(1)), new(observer)
+	tracer, threads := tp.Tracer("test"), r.Threads()
 	ask := func() (right, wrong, unknown int) {
 		since := time.Now()
 		o.list = nil
-		o.work(r.tracer, 30)
+		o.work(tracer, 30)
 		for _, x := range o.list {
 			if x.at.Before(since) {
 				continue

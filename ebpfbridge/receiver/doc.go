@@ -23,16 +23,9 @@
 // hostview takes the agent's messages. [Receiver.Subscribe] takes this process's samples
 // from its socket. [Host] is hostview without its page.
 //
-// # Which senders
-//
-// A sender can forge samples on any span. [Listen] accepts agents of root, of the own
-// user and of users that its caller names only.
-//
-// # Which process
-//
-// An agent sends the whole host, with the host's process ids. The receiver takes the part with
-// this process's id. A process in another pid namespace needs [Receiver.Subscribe]: hostview
-// gets the id of the connected process from the kernel.
+// A sender can forge samples on any span. [Listen] accepts agents of root and of the own user
+// only. An agent sends the whole host, with the host's process ids. A process in another pid
+// namespace needs [Receiver.Subscribe].
 //
 // # Which span
 //
@@ -61,10 +54,4 @@
 // Names of C functions come from the process's own files, see internal/symbols. A message
 // has at most 2 MiB compressed, 32 MiB inflated and 80 MiB decoded, and 128 MiB as pprof.
 // Larger ones are refused.
-//
-// # For developers
-//
-// listen.go accepts agents, and grpc.go takes their messages. records.go places the samples,
-// by the rules of internal/attribution. profile.go makes a profile of them. host.go does the
-// same for all processes.
 package receiver

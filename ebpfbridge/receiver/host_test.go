@@ -29,15 +29,9 @@ func TestHost(t *testing.T) {
 	m.process(100, m.record(1, []uint64{1, 2}, "span_id", searchID, "profile_id", searchID, "span_name", "search"))
 	m.process(200, m.record(1, []uint64{3}, "span_id", checkoutID, "profile_id", searchID))
 	m.process(300, m.record(2, []uint64{4, 5, 6}))
-	facts := map[string]*commonpb.AnyValue{
-		"thread.name":        {Value: &commonpb.AnyValue_StringValue{StringValue: "worker"}},
-		"cpu.logical_number": {Value: &commonpb.AnyValue_IntValue{IntValue: 3}},
-	}
-	for name, v := range facts {
-		s := m.ResourceProfiles[2].ScopeProfiles[0].Profiles[0].Samples[0]
-		s.AttributeIndices = append(s.AttributeIndices, int32(len(m.Dictionary.AttributeTable)))
-		m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{KeyStrindex: m.text(name), Value: v})
-	}
+	s := m.ResourceProfiles[2].ScopeProfiles[0].Profiles[0].Samples[0]
+	m.attribute(s, "thread.name", &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: "worker"}})
+	m.attribute(s, "cpu.logical_number", number(3))
 	r := m.ResourceProfiles[0].GetResource()
 	r.Attributes = append(r.Attributes, &commonpb.KeyValue{Key: "container.id", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: "c1"}}})
 	for i, name := range []string{"", "process.executable.name", "service.name"} {

@@ -17,32 +17,26 @@ import (
 //
 //	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls
 //
-// Accept closes the connections of all users except root, the own user and agents: the ids
-// of users that agents run as. ServeGRPC counts and reports them. The socket's mode is
-// 0600 if only root may send, else 0666.
+// Accept closes the connections of all users except root and the own user. ServeGRPC counts and
+// reports them.
 //
 // The directory must exist. It is an error if other users may write to it, or may replace
 // it. A container with this directory can send as root: give programs another directory.
 // A socket of an ended process is replaced. A socket in use is an error. Close removes the
 // socket. Listen needs Linux.
-func Listen(path string, agents ...uint32) (*Listener, error) {
+func Listen(path string) (*Listener, error) {
 	own := uint32(os.Geteuid())
-	users := append([]uint32{0, own}, agents...)
-	mode := os.FileMode(0o666)
-	if slices.Max(users) == 0 {
-		mode = 0o600
-	}
 	if err := checkDirectory(filepath.Dir(path), own); err != nil {
 		return nil, fmt.Errorf("receiver: socket %s: %w", path, err)
 	}
-	l, err := handout.ListenUnix(path, mode)
+	l, err := handout.ListenUnix(path, 0o666) // for root without CAP_DAC_OVERRIDE; Accept refuses others
 	if err != nil {
 		return nil, fmt.Errorf("receiver: %w", err)
 	}
-	return &Listener{l, users, func(error) {}}, nil
+	return &Listener{l, []uint32{0, own}, func(error) {}}, nil
 }
 
-// Listener accepts the connections of some users.
+// Listener accepts the connections of root and of the own user.
 type Listener struct {
 	net.Listener
 	users   []uint32
@@ -61,7 +55,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("refused a connection of user %d: an agent runs as root, or as a user that Listen permits", user)
+			err = fmt.Errorf("refused a connection of user %d: an agent runs as root, or as this program's user", user)
 		}
 		l.refused(fmt.Errorf("receiver: socket %s: %w", l.Addr(), err))
 		_ = conn.Close()

@@ -48,27 +48,6 @@ func serveUnix(t *testing.T, r *Receiver, change func(*Listener)) string {
 	return path
 }
 
-// The socket is for root alone, unless other users may send.
-func TestListenMode(t *testing.T) {
-	own := os.FileMode(0o600)
-	if os.Geteuid() != 0 { // root may send too
-		own = 0o666
-	}
-	for want, agents := range map[os.FileMode][]uint32{own: nil, 0o666: {1}} {
-		path := filepath.Join(privateDirectory(t), "s")
-		l, err := Listen(path, agents...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-			t.Errorf("for users %v: mode %v, %v, want %v", agents, info.Mode(), err, want)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // Twins on one connection are no witness for another. Unix sockets have no addresses.
 func TestTwinsOfAnotherConnection(t *testing.T) {
 	r, _ := newReceiver(t)

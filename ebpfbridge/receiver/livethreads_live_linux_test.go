@@ -12,11 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/loudskip"
 )
@@ -29,23 +29,16 @@ func serveHost(t *testing.T) (h *Host, path string) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(t.TempDir(), "host.sock")
+	if err := handout.CheckNamespace(); err != nil {
+		loudskip.Test(t, err.Error())
+	}
+	l, err := handout.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- h.ServeSocket(ctx, path) }()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			break
-		}
-		select {
-		case err := <-done:
-			stop()
-			if err != nil && strings.Contains(err.Error(), "host's pid namespace") {
-				loudskip.Test(t, err.Error())
-			}
-			t.Fatal(err)
-		case <-time.After(time.Millisecond):
-		}
-	}
+	go func() { done <- h.handout.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {

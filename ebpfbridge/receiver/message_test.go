@@ -63,7 +63,7 @@ func (m message) text(s string) int32 {
 func (m message) process(pid int64, samples ...*profilespb.Sample) {
 	m.ResourceProfiles = append(m.ResourceProfiles, &profilespb.ResourceProfiles{
 		Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{{
-			KeyStrindex: m.text("process.pid"), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: pid}},
+			KeyStrindex: m.text("process.pid"), Value: number(pid),
 		}}},
 		ScopeProfiles: []*profilespb.ScopeProfiles{{
 			Scope: &commonpb.InstrumentationScope{Name: "agent", Version: "(devel)"},
@@ -79,15 +79,20 @@ func (m message) process(pid int64, samples ...*profilespb.Sample) {
 // record returns a sample with labels, as "key", "value".
 func (m message) record(stack int32, timestamps []uint64, labels ...string) *profilespb.Sample {
 	s := &profilespb.Sample{StackIndex: stack, TimestampsUnixNano: timestamps}
-	add := func(key string, v *commonpb.AnyValue) {
-		s.AttributeIndices = append(s.AttributeIndices, int32(len(m.Dictionary.AttributeTable)))
-		m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{KeyStrindex: m.text(key), Value: v})
-	}
-	add("thread.id", &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: 7}})
+	m.attribute(s, "thread.id", number(7))
 	for i := 0; i < len(labels); i += 2 {
-		add(attribution.LabelPrefix+labels[i], &commonpb.AnyValue{
+		m.attribute(s, attribution.LabelPrefix+labels[i], &commonpb.AnyValue{
 			Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: m.text(labels[i+1])},
 		})
 	}
 	return s
+}
+
+func (m message) attribute(s *profilespb.Sample, key string, v *commonpb.AnyValue) {
+	s.AttributeIndices = append(s.AttributeIndices, int32(len(m.Dictionary.AttributeTable)))
+	m.Dictionary.AttributeTable = append(m.Dictionary.AttributeTable, &profilespb.KeyValueAndUnit{KeyStrindex: m.text(key), Value: v})
+}
+
+func number(n int64) *commonpb.AnyValue {
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: n}}
 }

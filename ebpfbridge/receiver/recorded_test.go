@@ -75,7 +75,7 @@ func TestRecorded(t *testing.T) {
 			if s.Placed+s.Refused+s.Failed+s.Other != 0 {
 				t.Errorf("got %+v, want samples of the agent's labels alone", s)
 			}
-			checkExported(t, truth, s, exported)
+			checkExported(t, s, exported)
 			if strings.HasSuffix(load, "keyed") {
 				if s.Ambiguous+s.First != 0 {
 					t.Errorf("got %+v, want all witnessed", s)
@@ -97,9 +97,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// checkExported checks that the exported profiles have every sample once, and names
-// in full.
-func checkExported(t *testing.T, truth truth, s Status, exported *exportertest.Recorder) {
+// checkExported checks that the exported profiles have every sample once.
+func checkExported(t *testing.T, s Status, exported *exportertest.Recorder) {
 	t.Helper()
 	var certain, unclear int64
 	for _, p := range exported.Profiles() {
@@ -110,25 +109,11 @@ func checkExported(t *testing.T, truth truth, s Status, exported *exportertest.R
 		if err := parsed.CheckValid(); err != nil {
 			t.Error(err)
 		}
-		if p.Kind() != exporter.KindHost {
-			t.Errorf("kind %s, want host", p.Kind())
-		}
 		for _, sample := range parsed.Sample {
-			if sample.Value[1] != sample.Value[0]*parsed.Period {
-				t.Errorf("values %d with a period of %d", sample.Value, parsed.Period)
-			}
 			if slices.Equal(sample.Label[labelkey.SpanAttribution], []string{labelkey.Ambiguous}) {
 				unclear += sample.Value[0]
-				if len(sample.Label) != 1 {
-					t.Errorf("an ambiguous sample has the labels %v", sample.Label)
-				}
-				continue
-			}
-			certain += sample.Value[0]
-			if id := sample.Label[labelkey.SpanID]; len(id) > 0 {
-				if name, _, ok := truth.lookup(id[0]); !ok || !slices.Equal(sample.Label[labelkey.SpanName], []string{name}) {
-					t.Errorf("span %s has the name %q, want %q", id, sample.Label[labelkey.SpanName], name)
-				}
+			} else {
+				certain += sample.Value[0]
 			}
 		}
 	}

@@ -20,10 +20,10 @@ import (
 
 // slice is a line of what internal/integration/ebpftarget prints: what a thread ran.
 type slice struct {
-	Thread                  int64
-	Span, Name              string
-	From, Start, End, Until int64
-	CPU                     time.Duration
+	Thread     int64
+	Span, Name string
+	Start, End int64
+	CPU        time.Duration
 }
 
 // truth is what a target ran.

@@ -7,17 +7,12 @@
 //	hostview -listen /run/spanprof-agent/otlp.sock -socket /run/spanprof/host.sock
 //	ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels
 //
-// The first page shows what uses the machine: a table by executable, process, container or
-// thread, and the flame graph of its rows. Below spans/ are the spans of Go programs with
-// spanprof, and all pages of package viewer. A service has the agent's name for it, by default
-// the name of the executable. Samples have the labels of [receiver.NewHost]. They are of the
-// type host:
+// The first page shows what uses the machine. Below spans/ are the spans of Go programs with
+// spanprof, and all pages of package viewer. Samples have the labels of [receiver.NewHost].
 //
-//	http://127.0.0.1:6061/spans/?query=.host{process_pid="4711"}
-//
-// Only the agent needs privileges. Hostview refuses samples of users other than root, its
-// own and -agent-uid. Only root and hostview's user may have write permission for the
-// directory of -listen. Do not give programs this directory: -socket has another one.
+// Only the agent needs privileges. Hostview refuses samples of users other than root and its
+// own. Only these may have write permission for the directory of -listen. Do not give programs
+// this directory: -socket has another one.
 //
 // Hostview names the functions of C code in files that it may read: as root, in all files.
 // With -socket, it must run in the host's pid namespace. Receiver.Subscribe of package
@@ -30,7 +25,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -58,8 +52,6 @@ func main() {
 // config has the values of the flags.
 type config struct {
 	listen, page, socket string
-	agentUID             uint
-	maxMiB               int64
 }
 
 // parse returns an error for flags that cannot be met, and flag.ErrHelp for -help.
@@ -68,15 +60,8 @@ func parse(args []string, out io.Writer) (config, error) {
 	fs := flag.NewFlagSet("hostview", flag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.StringVar(&c.listen, "listen", "/run/spanprof-agent/otlp.sock", "absolute `path` of a socket for agents, which send OTLP/gRPC: ebpf-profiler -collection-agent unix://PATH. Only root and hostview's user may have write permission for its directory")
-	fs.UintVar(&c.agentUID, "agent-uid", 0, "`id` of a further user that may send, besides root and hostview's")
 	fs.StringVar(&c.page, "page", "127.0.0.1:6061", "loopback `address` of the page")
 	fs.StringVar(&c.socket, "socket", "", "`path` of a socket that hands each program that connects its own samples; empty for none. It needs the host's pid namespace")
-	fs.Int64Var(&c.maxMiB, "max-mib", 256, "memory for what the page shows, in MiB. The oldest samples are dropped")
-	fs.Usage = func() {
-		fmt.Fprint(out, "Hostview shows what an eBPF profiling agent measures of this machine, and hands\nprograms their own samples.\n\nusage: hostview [flags]\n\n")
-		fs.PrintDefaults()
-		fmt.Fprint(out, "\nThe agent, as root: ebpf-profiler -collection-agent unix:///run/spanprof-agent/otlp.sock -disable-tls -t all,labels\n")
-	}
 	if err := fs.Parse(args); err != nil {
 		return config{}, err
 	}
@@ -87,10 +72,6 @@ func parse(args []string, out io.Writer) (config, error) {
 		return config{}, fmt.Errorf("-listen %s: give the absolute path of a socket. Agents send to it with -collection-agent unix://PATH", c.listen)
 	case filepath.Dir(c.listen) == filepath.Dir(c.socket):
 		return config{}, fmt.Errorf("-listen and -socket are both in %s: give them two directories, because containers mount the directory of -socket", filepath.Dir(c.socket))
-	case c.agentUID > math.MaxUint32:
-		return config{}, fmt.Errorf("-agent-uid %d: user ids have 32 bits", c.agentUID)
-	case c.maxMiB < 1 || c.maxMiB > 1<<20:
-		return config{}, fmt.Errorf("-max-mib %d: give 1 to %d", c.maxMiB, 1<<20)
 	}
 	return c, nil
 }

@@ -18,7 +18,7 @@ import (
 
 // run serves until ctx ends, or one of its parts fails. It writes to out where.
 func run(ctx context.Context, c config, out io.Writer) error {
-	kept, err := store.New(store.WithMaxBytes(c.maxMiB << 20))
+	kept, err := store.New(store.WithMaxBytes(256 << 20))
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	agents, err := receiver.Listen(c.listen, uint32(c.agentUID))
+	agents, err := receiver.Listen(c.listen)
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}

@@ -8,7 +8,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -105,30 +104,16 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list struct {
-		Services []string
-		Spans    []struct {
-			ProfileID, Name        string
-			Manual, SummaryMissing bool
-		}
-		Process []struct{ Query string }
-	}
-	if err := json.Unmarshal([]byte(get(t, page+"spans/?format=json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(list); got != "{[program0 program1] [{00f067aa0ba902b7 GET /cart false true}] [{program0.host{}} {program1.host{}}]}" {
-		t.Errorf("the page lists %s", got)
+	if list := get(t, page+"spans/?format=text"); !strings.Contains(list, "GET /cart") {
+		t.Errorf("the list of spans:\n%s", list)
 	}
 	const ofSpan = "spans/?format=text&query=.host{profile_id=%2200f067aa0ba902b7%22}"
 	for _, tt := range []struct{ query, want string }{
 		{"?format=text", "by executable, 5 min: 0.08 s"},
 		{"?format=text&by=process&executable=program1", "50.0 %  1073741825 program1"},
 		{"spans/profile?format=json&query=.host{}", `"vfs_read"`},
-		{"", "<h1>What uses this machine?</h1>"},
-		{"spans/?format=text&query=program0.host{}", "40.0 ms in 4 samples"},
 		{ofSpan, "40.0 ms in 4 samples"},
 		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
-		{"spans/?format=text&query=.host{profile_id=%220000000000000001%22}", "nothing here has the id"},
 	} {
 		if text := get(t, page+tt.query); !strings.Contains(text, tt.want) {
 			t.Errorf("%s:\n%s\nwant %q", tt.query, text, tt.want)

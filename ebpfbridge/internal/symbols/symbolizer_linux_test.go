@@ -23,16 +23,23 @@ var malloc = []elf.Sym64{{Name: 1, Info: uint8(elf.STT_FUNC), Value: 10, Size: 2
 
 func unchanged(*elf.Header64, []elf.Section64) {}
 
-// The symbolizer finds files that a process has mapped, by name and build id.
-func TestName(t *testing.T) {
+// program writes a file with one function to a directory.
+func program(t *testing.T, function string) *os.File {
+	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "program"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-	if _, err := elfFile("\x00malloc\x00", malloc, unchanged).WriteTo(f); err != nil {
+	t.Cleanup(func() { _ = f.Close() })
+	if _, err := elfFile("\x00"+function+"\x00", malloc, unchanged).WriteTo(f); err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// The symbolizer finds files that a process has mapped, by name and build id.
+func TestName(t *testing.T) {
+	f := program(t, "malloc")
 	mem, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
@@ -71,15 +78,10 @@ func TestName(t *testing.T) {
 
 // A hostile process may have put anything in the place of its file.
 func TestReadIn(t *testing.T) {
-	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
-	var program bytes.Buffer
-	if _, err := elfFile("\x00malloc\x00", malloc, unchanged).WriteTo(&program); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	if err := errors.Join(
 		unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
-		os.WriteFile(outside, program.Bytes(), 0o600),
-		os.Symlink(outside, filepath.Join(dir, "link")),
+		os.Symlink(program(t, "malloc").Name(), filepath.Join(dir, "link")),
 		os.WriteFile(filepath.Join(dir, "text"), []byte("\x7fELF and no more"), 0o600),
 	); err != nil {
 		t.Fatal(err)
@@ -136,16 +138,7 @@ func TestSymbolsOfTwoFiles(t *testing.T) {
 	s.Begin(t.Context())
 	want := processFile{file{"x", "abcd"}, 1}
 	for i, name := range []string{"forged", "malloc", "forged"} {
-		path := filepath.Join(t.TempDir(), "x")
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := elfFile("\x00"+name+"\x00", malloc, unchanged)
-		if _, err := b.WriteTo(f); err != nil {
-			t.Fatal(err)
-		}
-		key := s.addFile(want, f, nil)
+		key := s.addFile(want, program(t, name), nil)
 		if got := s.files[key].at(10); got != name || len(s.files) != i+1 {
 			t.Errorf("got %q in %d files, want %q", got, len(s.files), name)
 		}
@@ -316,12 +309,8 @@ func TestDebugFile(t *testing.T) {
 	if err := root.MkdirAll("usr/lib/debug/.build-id/ab", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if _, err := elfFile("\x00malloc\x00", malloc, unchanged).WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"cd", "ce"} { // the second one has another build id
-		if err := root.WriteFile("usr/lib/debug/.build-id/ab/"+name+".debug", b.Bytes(), 0o600); err != nil {
+		if err := os.Link(program(t, "malloc").Name(), filepath.Join(root.Name(), "usr/lib/debug/.build-id/ab", name+".debug")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -88,17 +88,11 @@ func (s *stacks) add(stack exptrace.Stack) StackID {
 	return id
 }
 
-// CutText returns as much of a name as a Timeline keeps.
-func CutText(text string) string {
+// text returns one copy of equal strings, cut to maxText bytes.
+func (s *stacks) text(text string) string {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "")
 	}
-	return text
-}
-
-// text returns one copy of equal strings, cut to maxText bytes.
-func (s *stacks) text(text string) string {
-	text = CutText(text)
 	if kept, ok := s.texts[text]; ok {
 		return kept
 	}

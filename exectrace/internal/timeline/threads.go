@@ -20,6 +20,12 @@ const (
 	// slackOfMark is the largest time in ns between a change of labels and its mark: the
 	// runtime takes the mark's stack in between.
 	slackOfMark = 3000
+
+	// agentsNotice is the time until an agent has noticed a step of the wall clock.
+	// OpenTelemetry's agent compares the clocks every three minutes.
+	agentsNotice = 4 * time.Minute
+	// leastStep is the smallest step. The separate clocks of a sandbox drift by less.
+	leastStep = 100 * time.Microsecond
 )
 
 // Threads are the spans of each thread of the process over time, by the labels of its
@@ -31,7 +37,8 @@ type Threads struct {
 	threads     map[int64]*thread
 	zero, until int64 // of the recording
 
-	wall Clock
+	wall     Clock
+	doubtful time.Time // until then an agent's times may be wrong
 }
 
 // label is the span in a goroutine's labels.
@@ -67,7 +74,8 @@ var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go 
 // Read reads a recording of this process in the place of the one before, as function Read does.
 // After an error nothing is known.
 func (t *Threads) Read(r io.Reader, maxBytes int64) error {
-	*t = Threads{}
+	before := *t
+	*t = Threads{doubtful: before.doubtful}
 	s := newReading()
 	s.threads = map[int64]*thread{}
 	if err := s.read(r, maxBytes); err != nil {
@@ -76,8 +84,17 @@ func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
 	}
-	*t = Threads{s.threads, int64(s.zero), s.End, ReadClock()}
+	*t = Threads{s.threads, int64(s.zero), s.End, before.wall, before.doubtful}
+	t.set(ReadClock(), time.Now())
 	return nil
+}
+
+// set sets the clock, and notices a step since the last reading.
+func (t *Threads) set(c Clock, now time.Time) {
+	if !t.wall.Epoch.IsZero() && c.Epoch.Sub(t.wall.Epoch).Abs() > leastStep+c.Error+t.wall.Error {
+		t.doubtful = now.Add(agentsNotice)
+	}
+	t.wall = c
 }
 
 // Until returns the end of the known time by the wall clock.
@@ -87,7 +104,7 @@ func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.ze
 // hexadecimal digits, or is "" without a span. known is false if that is uncertain.
 func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
 	on, now := t.threads[id], int64(at.Sub(t.wall.Epoch))-t.zero
-	if on == nil || now <= 0 || now >= t.until {
+	if on == nil || now <= 0 || now >= t.until || at.Before(t.doubtful) {
 		return "", false
 	}
 	clockError := int64(t.wall.Error)

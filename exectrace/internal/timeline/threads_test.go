@@ -111,3 +111,24 @@ func TestSpanFromBeforeTheRecording(t *testing.T) {
 	m.want(1, 30_000, "", true)
 	m.want(1, 70_000, "", false) // after the recording
 }
+
+// After a step of the wall clock nothing is certain for four minutes.
+func TestClockStep(t *testing.T) {
+	var read Threads
+	now := time.Unix(1e9, 0)
+	for n, offset := range []time.Duration{0, leastStep, time.Second} {
+		read.set(Clock{Epoch: now.Add(offset), Error: time.Microsecond}, now)
+		if want := n == 2; read.doubtful.IsZero() == want {
+			t.Errorf("step %d: doubtful until %v", n, read.doubtful)
+		}
+	}
+	if read.doubtful.Sub(now) != agentsNotice {
+		t.Errorf("doubtful until %v", read.doubtful)
+	}
+	read.threads, read.until = map[int64]*thread{1: {changes: []change{{at: 1, label: label{held: heldNone}}}}}, int64(time.Hour)
+	for at, want := range map[time.Duration]bool{agentsNotice - time.Second: false, agentsNotice + time.Second: true} {
+		if _, known := read.SpanAt(1, now.Add(at)); known != want {
+			t.Errorf("at %v: known %t, want %t", at, known, want)
+		}
+	}
+}

@@ -85,4 +85,4 @@ func readZeros() {
 	}
 }
 
-var zeros = make([]byte, 4<<20)
+var zeros = make([]byte, 1<<20)

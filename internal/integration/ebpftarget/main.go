@@ -42,12 +42,9 @@ type slice struct {
 	Thread int    `json:"thread"`
 	Span   string `json:"span,omitempty"` // its id; "" for work of no span
 	Name   string `json:"name,omitempty"`
-	// The span's labels were set at least from Start to End, and at most from From
-	// to Until. Nanoseconds since 1970.
-	From  int64 `json:"from"`
+	// The span's labels were set at least from Start to End, in nanoseconds since 1970.
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
-	Until int64 `json:"until"`
 	// CPU is the CPU time of the thread from Start to End by the kernel, in nanoseconds.
 	CPU int64 `json:"cpu"`
 }
@@ -144,7 +141,6 @@ var names = [...]string{"GET /products/{id} for the first of two shops that alte
 // span runs 100 ms of work as a span.
 func (t *target) span(name string, work func()) {
 	s := slice{Thread: unix.Gettid(), Name: name}
-	s.From = time.Now().UnixNano()
 	_, span := t.tracer.Start(context.Background(), s.Name)
 	s.Span = span.SpanContext().SpanID().String()
 	s.Start = time.Now().UnixNano()
@@ -155,7 +151,6 @@ func (t *target) span(name string, work func()) {
 	s.CPU = int64(cpuTime(unix.RUSAGE_THREAD) - before)
 	s.End = time.Now().UnixNano()
 	span.End()
-	s.Until = time.Now().UnixNano()
 	if unix.Gettid() == s.Thread {
 		t.truth = append(t.truth, s)
 	}
@@ -189,7 +184,6 @@ func (t *target) without() {
 		t.work()
 	}
 	s.End = time.Now().UnixNano()
-	s.From, s.Until = s.Start, s.End
 	if unix.Gettid() == s.Thread {
 		t.truth = append(t.truth, s)
 	}
