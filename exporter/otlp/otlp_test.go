@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
@@ -230,5 +232,24 @@ func TestCertificate(t *testing.T) {
 	}
 	if s := e.Status(); s.Exported != 1 {
 		t.Errorf("%+v, want 1 exported", s)
+	}
+}
+
+// A window without samples is counted apart, and nothing of it is sent.
+func TestEmptyProfile(t *testing.T) {
+	b := &backend{t: t}
+	e := newExporter(t, b)
+	idle := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now()}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+	})
+	if err := e.Export(t.Context(), idle); err != nil {
+		t.Error(err)
+	}
+	export(t, e, 1)
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if requests, _ := b.received(); len(requests) != 1 || e.Status().Exported != 2 {
+		t.Errorf("%d requests, %+v, want one request", len(requests), e.Status())
 	}
 }

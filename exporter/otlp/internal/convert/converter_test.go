@@ -185,18 +185,23 @@ func TestErrors(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples, label int
+		types          int // Pyroscope makes a pprof profile of each
 		want           bool
 	}{
-		"few":                 {1000, 10, false},
-		"samples":             {16_001, 0, true},
-		"bytes":               {100, 50_000, true},
-		"one sample of bytes": {1, 5_000_000, false},
+		"few":                 {1000, 10, 1, false},
+		"samples":             {16_001, 0, 1, true},
+		"bytes":               {100, 50_000, 1, true},
+		"one sample of bytes": {1, 5_000_000, 1, false},
+		"bytes of one type":   {100, 8_000, 1, false},
+		"bytes of four types": {100, 8_000, 4, true},
 	} {
 		p := cpuProfile()
+		p.SampleType = slices.Repeat(p.SampleType[:1], test.types)
 		s := *p.Sample[1]
 		p.Sample = nil
 		for i := range test.samples {
 			own := s
+			own.Value = make([]int64, test.types)
 			own.Label = map[string][]string{"key": {strings.Repeat("x", test.label) + strconv.Itoa(i)}}
 			p.Sample = append(p.Sample, &own)
 		}
