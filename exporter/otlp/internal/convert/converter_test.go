@@ -136,26 +136,28 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestSpanIDs(t *testing.T) {
-	all := []string{"profile_id=" + spanID, "span_id=" + spanID, "span_name=GET /", "trace_id=" + traceID}
-	for both, want := range map[bool][]string{false: {"span_name=GET /"}, true: all} {
-		m := request(t, exporter.NewParsedProfile(window, cpuProfile()), convert.Config{SpanIDAttributes: both})
+// A Link has the ids of a span. A profile_id of the user's own is sent. The id of a span that
+// had ended is only sent beside all others.
+func TestIDs(t *testing.T) {
+	const own, ended = "order-4711", "00000000000000bb"
+	for _, test := range []struct {
+		both      bool
+		profileID string
+		want      []string
+	}{
+		{false, spanID, []string{"span_name=GET /"}},
+		{true, spanID, []string{"ended_span_id=" + ended, "profile_id=" + spanID, "span_id=" + spanID, "span_name=GET /", "trace_id=" + traceID}},
+		{false, own, []string{"profile_id=" + own, "span_name=GET /"}},
+	} {
+		p := cpuProfile()
+		p.Sample[0].Label["profile_id"], p.Sample[0].Label["ended_span_id"] = []string{test.profileID}, []string{ended}
+		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: test.both})
 		if got := len(m.Dictionary.LinkTable) - 1; got != 1 {
 			t.Errorf("%d links, want 1", got)
 		}
-		if diff := cmp.Diff(want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
+		if diff := cmp.Diff(test.want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
 			t.Error(diff)
 		}
-	}
-}
-
-// A profile_id of the user's own is not the span's, and has to be sent.
-func TestProfileIDOfItsOwn(t *testing.T) {
-	p := cpuProfile()
-	p.Sample[0].Label["profile_id"] = []string{"order-4711"}
-	m := request(t, exporter.NewParsedProfile(window, p))
-	if diff := cmp.Diff([]string{"profile_id=order-4711", "span_name=GET /"}, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -213,16 +215,5 @@ func TestTooLarge(t *testing.T) {
 	}
 	if m, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, &profile.Profile{})); m != nil || err != nil {
 		t.Errorf("a message for no samples: %v, %v", m, err)
-	}
-}
-
-func TestEndedSpanID(t *testing.T) {
-	p := cpuProfile()
-	p.Sample[0].Label["ended_span_id"] = []string{"00000000000000bb"}
-	for both, want := range map[bool]int{false: 1, true: 5} {
-		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: both})
-		if got := attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices); len(got) != want {
-			t.Errorf("attributes %q, want %d", got, want)
-		}
 	}
 }
