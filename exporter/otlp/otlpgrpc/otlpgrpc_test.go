@@ -88,21 +88,13 @@ func TestMutualTLS(t *testing.T) {
 	b, _ := start(t, healthy, grpc.Creds(credentials.NewTLS(&tls.Config{
 		Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
 	})))
-	t.Run("environment", func(t *testing.T) {
-		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://"+b.target)
-		t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
-		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", certFile)
-		t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", keyFile)
-		if err := export(t).ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("option", func(t *testing.T) {
-		creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}})
-		if err := export(t, otlp.WithEndpointURL(b.target), otlpgrpc.WithDialOptions(grpc.WithTransportCredentials(creds))).ForceFlush(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://"+b.target)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
+	t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", certFile)
+	t.Setenv("OTEL_EXPORTER_OTLP_CLIENT_KEY", keyFile)
+	if err := export(t).ForceFlush(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOptionErrors(t *testing.T) {
