@@ -15,7 +15,7 @@ import (
 
 // TestAllocations holds spans to what they may allocate above the bare SDK.
 func TestAllocations(t *testing.T) {
-	if raceEnabled || !spanprof.ReadsGoroutineLabels() {
+	if spanprof.RaceEnabled() || !spanprof.ReadsGoroutineLabels() {
 		t.Skip("the race detector and the public API allocate")
 	}
 	sdk := sdktrace.NewTracerProvider()
@@ -53,7 +53,7 @@ func TestAllocations(t *testing.T) {
 
 // Do allocates its labels, and Go its goroutine's function too.
 func TestAllocationsOfDo(t *testing.T) {
-	if raceEnabled {
+	if spanprof.RaceEnabled() {
 		t.Skip("the race detector allocates")
 	}
 	tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test")

@@ -6,10 +6,10 @@ package spanprof_test
 import (
 	"flag"
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,14 +58,13 @@ func TestPublicNames(t *testing.T) {
 }
 
 // publicNames returns a line for each name of a package, sorted.
-func publicNames(t *testing.T, dir string) []string {
+func publicNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob(dir + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	fset := token.NewFileSet()
-	var files []*ast.File
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -74,41 +73,32 @@ func publicNames(t *testing.T, dir string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, file)
-	}
-	pkg, err := doc.NewFromFiles(fset, files, "github.com/spanprof/spanprof")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	values := func(kind string, all []*doc.Value) {
-		for _, v := range all {
-			for _, name := range v.Names {
-				if token.IsExported(name) {
-					names = append(names, kind+" "+name)
+		ast.FileExports(file)
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Recv != nil && !token.IsExported(strings.TrimPrefix(types.ExprString(decl.Recv.List[0].Type), "*")) {
+					continue
+				}
+				decl.Doc, decl.Body = nil, nil
+				var b strings.Builder
+				if err := printer.Fprint(&b, fset, decl); err != nil {
+					t.Fatal(err)
+				}
+				names = append(names, b.String())
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						names = append(names, "type "+spec.Name.Name)
+					case *ast.ValueSpec:
+						for _, name := range spec.Names {
+							names = append(names, decl.Tok.String()+" "+name.Name)
+						}
+					}
 				}
 			}
 		}
-	}
-	funcs := func(all []*doc.Func) {
-		for _, f := range all {
-			f.Decl.Doc, f.Decl.Body = nil, nil
-			var b strings.Builder
-			if err := printer.Fprint(&b, fset, f.Decl); err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, b.String())
-		}
-	}
-	values("const", pkg.Consts)
-	values("var", pkg.Vars)
-	funcs(pkg.Funcs)
-	for _, typ := range pkg.Types {
-		names = append(names, "type "+typ.Name)
-		values("const", typ.Consts)
-		values("var", typ.Vars)
-		funcs(typ.Funcs)
-		funcs(typ.Methods)
 	}
 	slices.Sort(names)
 	return names

@@ -61,34 +61,25 @@ func TestDo(t *testing.T) {
 		ctx, root = tracer.Start(tenant, "root")
 		root.End()
 	})
-	reads := spanprof.ReadsGoroutineLabels()
-	onWorker(func() {
-		spanprof.Do(ctx, func(inner context.Context) {
-			want := spanLabels(root, "root", "tenant", "a", "worker", "3")
-			if !reads {
-				delete(want, "worker")
-			}
-			carries(t, "in Do", want)
-			if inner != ctx {
-				t.Error("f got another context")
-			}
-		})
-		want := map[string]string{"worker": "3"}
-		if !reads {
-			want = map[string]string{}
-		}
-		carries(t, "after Do", want)
-	})
+	during, after := spanLabels(root, "root", "tenant", "a", "worker", "3"), map[string]string{"worker": "3"}
+	if !spanprof.ReadsGoroutineLabels() {
+		delete(during, "worker")
+		delete(after, "worker")
+	}
 	onWorker(func() {
 		defer func() {
 			if r := recover(); r != "oops" {
 				t.Errorf("recovered %v", r)
 			}
-			if reads {
-				carries(t, "after a panic in Do", map[string]string{"worker": "3"})
-			}
+			carries(t, "after Do", after)
 		}()
-		spanprof.Do(ctx, func(context.Context) { panic("oops") })
+		spanprof.Do(ctx, func(inner context.Context) {
+			carries(t, "in Do", during)
+			if inner != ctx {
+				t.Error("f got another context")
+			}
+			panic("oops")
+		})
 	})
 }
 

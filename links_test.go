@@ -4,14 +4,12 @@
 package spanprof_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -108,9 +106,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// TestBaselineURLWithoutAddress sees that a profile URL of another tool's stays where the
-// baseline has no address.
-func TestBaselineURLWithoutAddress(t *testing.T) {
+// A profile URL of another tool's stays if the baseline has no address, and there is none without ids.
+func TestPartsOfURLs(t *testing.T) {
 	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/sub/", "{uid}"), spanprof.WithProfileBaselineURL(true))
 	if got[attributeBaselineURL] != "" || !strings.HasPrefix(got[attributeProfileURL], "http://localhost:3000/sub/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
 		t.Errorf("attributes %v", got)
@@ -118,28 +115,9 @@ func TestBaselineURLWithoutAddress(t *testing.T) {
 	if said := said(); len(said) != 1 || !strings.Contains(said[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
 		t.Errorf("reports %q", said)
 	}
-}
-
-// TestApplicationNameReport ends a span in the error handler while another span ends, which
-// reports the application's name.
-func TestApplicationNameReport(t *testing.T) {
-	var tp *spanprof.TracerProvider
-	heard := make(chan string, 1)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		_, span := tp.Tracer("test").Start(context.Background(), "of the handler")
-		span.End()
-		heard <- err.Error()
-	}))
-	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
-	tp = spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithDefaultProfileURLBuilder("http://localhost:4040", "a{b}"))
-	_, span := tp.Tracer("test").Start(t.Context(), "GET")
-	span.End()
-	if said := <-heard; !strings.Contains(said, `"a{b}"`) {
-		t.Errorf("reported %q", said)
-	}
-	u := parse(t, attributes(span.(sdktrace.ReadOnlySpan))[attributeProfileURL])
-	if query := u.Query().Get("query"); !strings.HasPrefix(query, `.cpu{profile_id="`) {
-		t.Errorf("query %s", query)
+	_, got, said = linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
+	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
+		t.Errorf("attributes %v, reports %q", got, said)
 	}
 }
 
@@ -177,13 +155,6 @@ func TestURLBuilder(t *testing.T) {
 				t.Errorf("reports %q, want one with %q", said, test.report)
 			}
 		})
-	}
-}
-
-func TestURLOfWithoutIDs(t *testing.T) {
-	_, got, said := linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
-	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
-		t.Errorf("attributes %v, reports %q", got, said)
 	}
 }
 

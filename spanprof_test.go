@@ -64,10 +64,9 @@ func attributes(span sdktrace.ReadOnlySpan) map[string]string {
 func TestURLs(t *testing.T) {
 	service := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	for _, test := range []struct {
-		name               string
-		options            []spanprof.Option
-		profile, baseline  string // queries
-		profilePath, start string
+		name              string
+		options           []spanprof.Option
+		profile, baseline string // queries
 	}{
 		{
 			name:     "app name from service.name",
@@ -79,6 +78,12 @@ func TestURLs(t *testing.T) {
 			options:  []spanprof.Option{spanprof.WithAppName("my.app")},
 			profile:  `my.app.cpu{profile_id="ID"}`,
 			baseline: `my.app.cpu{region="eu \"1\"",span_name="GET /a?b&c"}`,
+		},
+		{
+			name:     "app name that cannot be part of a query",
+			options:  []spanprof.Option{spanprof.WithAppName("a{b}")},
+			profile:  `.cpu{profile_id="ID"}`,
+			baseline: `.cpu{region="eu \"1\"",span_name="GET /a?b&c"}`,
 		},
 		{
 			name: "baseline labels add, replace and remove",

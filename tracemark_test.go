@@ -64,7 +64,7 @@ func TestMarksLocalRoots(t *testing.T) {
 
 // The mark of a span takes no memory beside the trace's own.
 func TestMarkAllocatesNothing(t *testing.T) {
-	if raceEnabled || !spanprof.ReadsGoroutineLabels() {
+	if spanprof.RaceEnabled() || !spanprof.ReadsGoroutineLabels() {
 		t.Skip("the race detector and the public API allocate")
 	}
 	bare := sdktrace.NewTracerProvider()

@@ -12,30 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/exportertest"
 )
-
-// Two destinations for every profile. Here the program plays the profiler's
-// part.
-func ExampleNewMulti() {
-	ctx := context.Background()
-	var memory, archive exportertest.Recorder
-	all := exporter.NewMulti(&memory, &archive)
-
-	p := exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("pprof bytes"))
-	if err := all.Export(ctx, p); err != nil {
-		fmt.Println(err)
-	}
-	if err := all.Shutdown(ctx); err != nil {
-		fmt.Println(err)
-	}
-	for _, s := range all.Status() {
-		fmt.Println(s)
-	}
-	// Output:
-	// exportertest: 1 exported
-	// exportertest: 1 exported
-}
 
 // courier is a destination that is busy at first.
 type courier struct{ attempts int }

@@ -30,11 +30,6 @@ func labelled(value string, f func()) {
 	pprof.Do(context.Background(), pprof.Labels("test", value), func(context.Context) { f() })
 }
 
-// unlabelled takes CPU time without a label.
-//
-//go:noinline
-func unlabelled(d time.Duration) { burning(d) }
-
 //go:noinline
 func burning(d time.Duration) {
 	for begin, n := time.Now(), 0; time.Since(begin) < d; {

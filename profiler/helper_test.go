@@ -38,14 +38,6 @@ func start(t *testing.T, opts ...profiler.Option) (*profiler.Profiler, *exporter
 // lane is the account of the only exporter.
 func lane(p *profiler.Profiler) exporter.Status { return p.Status().Lanes[0] }
 
-// lost returns the number of lost profiles.
-func lost(s exporter.Status) (n uint64) {
-	for _, lost := range s.Lost {
-		n += lost
-	}
-	return n
-}
-
 // recorded is the account of n profiles that all arrived.
 func recorded(n uint64) []exporter.Status {
 	return []exporter.Status{{Name: "exportertest", Taken: n, Exported: n}}

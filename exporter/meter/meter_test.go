@@ -28,7 +28,7 @@ func newMeter(t *testing.T, labels ...string) (exporter.Exporter, func() map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, func() map[string]float64 { return sums.Of("spanprof.cpu.time ") }
+	return m, func() map[string]float64 { return sums.Of("spanprof.cpu.time") }
 }
 
 func profileOf(kind exporter.Kind, samples ...*profile.Sample) *exporter.Profile {

@@ -5,7 +5,6 @@ package otlp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 const (
@@ -95,7 +95,7 @@ func (d *destination) request(ctx context.Context, message *collectorpb.ExportPr
 		return nil, fmt.Errorf("otlp: encode profile: %w", err)
 	}
 	if !d.config.NoGzip {
-		body = gzipped(body)
+		body, _ = wire.Gzipped(body) // into memory, which returns no errors
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url.String(), bytes.NewReader(body))
 	if err != nil {
@@ -111,13 +111,4 @@ func (d *destination) request(ctx context.Context, message *collectorpb.ExportPr
 		r.Header.Set("Content-Encoding", "gzip")
 	}
 	return r, nil
-}
-
-func gzipped(b []byte) []byte {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	// A bytes.Buffer returns no errors.
-	_, _ = w.Write(b)
-	_ = w.Close()
-	return out.Bytes()
 }

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
@@ -76,13 +78,10 @@ func TestRequest(t *testing.T) {
 
 func TestConversion(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-	_, b := sent(t, otlp.WithSpanIDAttributes())
-	requests, messages := b.received()
-	if n := len(messages[0].Dictionary.AttributeTable); n < 5 {
-		t.Errorf("%d elements in the attribute table, want the ids too", n)
-	}
-	if e := requests[0].Header.Get("Content-Encoding"); e != "" {
-		t.Errorf("Content-Encoding %q, want none", e)
+	r, b := sent(t, otlp.WithSpanIDAttributes())
+	_, messages := b.received()
+	if n, e := len(messages[0].Dictionary.AttributeTable), r.Header.Get("Content-Encoding"); n < 5 || e != "" {
+		t.Errorf("%d attributes, want the ids too; Content-Encoding %q, want none", n, e)
 	}
 }
 
@@ -179,23 +178,18 @@ func TestOptionErrors(t *testing.T) {
 }
 
 func TestEndpointErrors(t *testing.T) {
-	badURLs := []string{"ftp://x/", "http://%zz", "http://", "http://:4318", "user:secret@localhost:4318", "localhost:4318", "http://user:secret/x@localhost:4318", "http://secret%"}
-	for _, text := range badURLs {
-		_, err := otlp.New(otlp.WithEndpointURL(text))
-		if err == nil || !strings.Contains(err.Error(), "want http or https") || strings.Contains(err.Error(), "secret") {
+	for _, text := range []string{"ftp://x/", "http://%zz", "http://:4318", "user:secret@localhost:4318", "localhost:4318", "http://user:secret/x@localhost:4318", "http://secret%"} {
+		if _, err := otlp.New(otlp.WithEndpointURL(text)); err == nil || !strings.Contains(err.Error(), "want http or https") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New with %s: %v", text, err)
 		}
 	}
-	for _, text := range badURLs {
-		reported := reporttest.Collect(t)
-		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", text)
-		r, _ := sent(t)
-		if r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
-			t.Errorf("%s: sent to %s", text, r.URL)
-		}
-		if got := strings.Join(reported(), "\n"); !strings.Contains(got, "OTEL_EXPORTER_OTLP_ENDPOINT is ignored: want http or https") || strings.Contains(got, "secret") {
-			t.Errorf("%s: reported %s", text, got)
-		}
+	reported := reporttest.Collect(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "user:secret@localhost:4318")
+	if r, _ := sent(t); r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {
+		t.Errorf("sent to %s", r.URL)
+	}
+	if got := strings.Join(reported(), "\n"); !strings.Contains(got, "OTEL_EXPORTER_OTLP_ENDPOINT is ignored: want http or https") || strings.Contains(got, "secret") {
+		t.Errorf("reported %s", got)
 	}
 }
 
@@ -230,5 +224,24 @@ func TestCertificate(t *testing.T) {
 	}
 	if s := e.Status(); s.Exported != 1 {
 		t.Errorf("%+v, want 1 exported", s)
+	}
+}
+
+// A window without samples is counted apart, and nothing of it is sent.
+func TestEmptyProfile(t *testing.T) {
+	b := &backend{t: t}
+	e := newExporter(t, b)
+	idle := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now()}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+	})
+	if err := e.Export(t.Context(), idle); err != nil {
+		t.Error(err)
+	}
+	export(t, e, 1)
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if requests, _ := b.received(); len(requests) != 1 || e.Status().Exported != 2 {
+		t.Errorf("%d requests, %+v, want one request", len(requests), e.Status())
 	}
 }

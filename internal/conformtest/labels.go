@@ -66,22 +66,6 @@ func userLabelsInContext(c *Case) {
 	c.bare("after all")
 }
 
-func userLabelsOnGoroutine(c *Case) {
-	s := c.newSDK()
-	user := Labels{"worker": "3"}
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("worker", "3")))
-	_, root := s.tracer.Start(context.Background(), "root")
-	if c.CannotRead {
-		c.carries("in root", root, "root")
-		root.End()
-		c.bare("after root")
-		return
-	}
-	c.carries("in root", root, "root", user)
-	root.End()
-	c.bare("after root", user)
-}
-
 func doInside(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")

@@ -13,23 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-func tracerProviderIdentity(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	if root.TracerProvider() != s.wrapped {
-		c.errorf("root: %T", root.TracerProvider())
-	}
-	if p := trace.SpanFromContext(ctx).TracerProvider(); p != s.wrapped {
-		c.errorf("root's context: %T", p)
-	}
-	ctx, child := s.tracer.Start(ctx, "child")
-	if p := trace.SpanFromContext(ctx).TracerProvider(); p != s.wrapped || child.TracerProvider() != p {
-		c.errorf("child: %T", p)
-	}
-	child.End()
-	root.End()
-}
-
 func readableSpans(c *Case) {
 	s := c.newSDK()
 	ctx, root := s.tracer.Start(context.Background(), "root")

@@ -126,15 +126,7 @@ func unsampled(c *Case) {
 	root.End()
 	c.bare("after root")
 
-	// A sampled span continues in a child that is dropped.
-	s = c.newSDK(sdktrace.WithSampler(dropNamed{"dropped", sdktrace.Drop}))
-	ctx, kept := s.tracer.Start(context.Background(), "kept")
-	_, dropped := s.tracer.Start(ctx, "dropped")
-	c.carries("in the dropped child", kept, "kept")
-	dropped.End()
-	c.carries("after the dropped child", kept, "kept")
-	kept.End()
-	c.bare("after all")
+	c.unsampledChild(sdktrace.Drop)
 }
 
 func recordOnly(c *Case) {
@@ -146,16 +138,23 @@ func recordOnly(c *Case) {
 	if hasProfileID(s.ended("recorded")) {
 		c.errorf("an unsampled span has pyroscope.profile.id")
 	}
+	c.unsampledChild(sdktrace.RecordOnly)
+}
 
+// unsampledChild continues a sampled span in a child that is not, and in a grandchild.
+func (c *Case) unsampledChild(decision sdktrace.SamplingDecision) {
+	s := c.newSDK(sdktrace.WithSampler(dropNamed{"child", decision}))
 	ctx, kept := s.tracer.Start(context.Background(), "kept")
-	ctx, child := s.tracer.Start(ctx, "recorded")
-	c.carries("in the recorded child", kept, "kept")
-	_, grandchild := s.tracer.Start(ctx, "grandchild")
-	owner, name := c.owner(kept, grandchild, "kept", "grandchild")
-	c.carries("in the recorded child's child", owner, name)
-	grandchild.End()
+	ctx, child := s.tracer.Start(ctx, "child")
+	c.carries("in the child", kept, "kept")
+	if decision == sdktrace.RecordOnly {
+		_, grandchild := s.tracer.Start(ctx, "grandchild")
+		owner, name := c.owner(kept, grandchild, "kept", "grandchild")
+		c.carries("in the child's child", owner, name)
+		grandchild.End()
+	}
 	child.End()
-	c.carries("after the recorded child", kept, "kept")
+	c.carries("after the child", kept, "kept")
 	kept.End()
 	c.bare("after all")
 }

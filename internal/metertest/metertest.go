@@ -34,14 +34,14 @@ func New(t *testing.T) *Sums {
 }
 
 // Of returns the sums of counters that begin with a prefix. A key is the rest of the name and the
-// attributes, as "exported k=v".
+// attributes: "exported k=v" or "k=v".
 func (s *Sums) Of(prefix string) map[string]float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[string]float64{}
 	for name, sum := range s.sums {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			found[rest] = sum
+			found[strings.TrimPrefix(rest, " ")] = sum
 		}
 	}
 	return found

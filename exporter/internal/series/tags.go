@@ -69,11 +69,7 @@ func TagName(s string) string {
 // TagValue replaces characters that would end a value, because there is no escape. It cuts
 // values to the length that the server takes.
 func TagValue(s string) string {
-	s = strings.NewReplacer(",", "_", "}", "_").Replace(strings.ToValidUTF8(s, "_"))
-	if len(s) > MaxValue {
-		s = strings.ToValidUTF8(s[:MaxValue], "")
-	}
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(labelValue(strings.NewReplacer(",", "_", "}", "_").Replace(s)))
 }
 
 // Alphanumeric reports whether r is an ASCII letter or digit.

@@ -6,9 +6,6 @@
 package wall
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,12 +15,11 @@ import (
 	"github.com/spanprof/spanprof/internal/livetest"
 )
 
-// A span that has ended its request, call and transaction leaves goroutines of the standard
+// A span that has ended its request and calls leaves goroutines of the standard
 // library with its labels. They have no wall time.
 func TestHelpersOfTheStandardLibrary(t *testing.T) {
 	release := make(chan struct{})
 	var client http.Client
-	var end context.CancelFunc
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = span("a", func() { _, _ = r.Body.Read(make([]byte, 2)) })
 		_, _ = w.Write(nil)
@@ -37,13 +33,6 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	_, _ = span("a", func() {
-		var ctx context.Context
-		ctx, end = context.WithCancel(t.Context())
-		db := sql.OpenDB(connector{})
-		t.Cleanup(func() { _ = db.Close() })
-		if _, err := db.BeginTx(ctx, nil); err != nil {
-			t.Error(err)
-		}
 		response, err := client.Post(server.URL, "", strings.NewReader("x"))
 		if err != nil {
 			t.Error(err)
@@ -57,7 +46,6 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 		}
 		_ = second.Body.Close()
 	})
-	defer end()
 	for _, source := range sources() {
 		t.Run(source.name(), func(t *testing.T) {
 			livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
@@ -76,13 +64,3 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 		})
 	}
 }
-
-// connector is a database that only opens transactions.
-type connector struct{ driver.Conn }
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c, nil }
-func (connector) Driver() driver.Driver                          { return nil }
-func (c connector) Begin() (driver.Tx, error)                    { return c, nil }
-func (connector) Commit() error                                  { return nil }
-func (connector) Rollback() error                                { return nil }
-func (connector) Close() error                                   { return nil }

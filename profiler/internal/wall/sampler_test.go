@@ -251,7 +251,8 @@ func (emptySource) visit(func([]uintptr, []label, int64)) {}
 func (emptySource) split([]uintptr) int                   { return 1 }
 func (emptySource) frames([]uintptr) []frame              { return nil }
 
-func TestFailedRoundsAreTold(t *testing.T) {
+// Rounds that fail are errors of Rotate, and their time is unwatched.
+func TestFailedRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &failingSource{source: newSource()}
 		s := newSampler(generous, source)
@@ -260,31 +261,22 @@ func TestFailedRoundsAreTold(t *testing.T) {
 		go span("all", func() { <-stop })
 		synctest.Wait()
 		s.Start()
-		time.Sleep(time.Second)
-		source.fail.Store(true)
-		time.Sleep(time.Second)
-		p, err := s.Rotate()
-		if !errors.Is(err, errFailing) || p == nil {
-			t.Errorf("Rotate returns %v, %v, want the profile of the first second and the error", p, err)
-		}
-		// It may still be there.
-		if _, got := sum(samplesOf(p, "all")); got != 2*time.Second {
-			t.Errorf("the samples make %v, want 2s", got)
-		}
-		time.Sleep(time.Second)
-		p, err = s.Rotate()
-		if _, got := sum(samplesOf(p, "all")); !errors.Is(err, errFailing) || got != 0 {
-			t.Errorf("the samples of a window whose rounds failed make %v, and the error is %v", got, err)
+		for _, test := range []struct {
+			fails bool
+			want  time.Duration
+		}{{false, time.Second}, {true, 0}, {false, time.Second}} {
+			source.fail.Store(test.fails)
+			time.Sleep(time.Second)
+			p, err := s.Rotate()
+			if _, got := sum(samplesOf(p, "all")); errors.Is(err, errFailing) != test.fails || got != test.want {
+				t.Errorf("fails %t: the samples make %v, and the error is %v", test.fails, got, err)
+			}
 		}
 		if got := s.Stats().Unwatched; got != time.Second {
-			t.Errorf("%v were unwatched, want that window", got)
+			t.Errorf("%v were unwatched, want the window in the middle", got)
 		}
-		source.fail.Store(false)
-		time.Sleep(time.Second)
-		p, err = s.Stop()
-		if _, got := sum(samplesOf(checked(t, p, err), "all")); got != time.Second {
-			t.Errorf("the samples make %v, want 1s", got)
-		}
+		stopped, err := s.Stop()
+		checked(t, stopped, err)
 		close(stop)
 	})
 }

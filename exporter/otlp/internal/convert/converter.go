@@ -64,10 +64,11 @@ func Message(c Config, p *exporter.Profile) (*collectorpb.ExportProfilesServiceR
 	if err != nil {
 		return nil, fmt.Errorf("convert: %w", err)
 	}
-	m, err := request(c, p, parsed)
-	if err != nil {
-		return nil, err
+	// A Profile from a parsed form has not been checked yet.
+	if err := parsed.CheckValid(); err != nil {
+		return nil, fmt.Errorf("convert: %s profile: %w", p.Kind(), err)
 	}
+	m := newEncoder(c, p, parsed).request()
 	types := len(m.ResourceProfiles[0].ScopeProfiles[0].Profiles)
 	stored, size := int64(types)*split.UncompressedSize(pprof), proto.Size(m)
 	if n := len(parsed.Sample); n > 1 && (n > series.MaxSamples || stored > maxStored || size > maxBytes) {
@@ -78,15 +79,6 @@ func Message(c Config, p *exporter.Profile) (*collectorpb.ExportProfilesServiceR
 		}
 	}
 	return m, nil
-}
-
-// request returns the message of p, and changes nothing of p.
-func request(c Config, p *exporter.Profile, parsed *profile.Profile) (*collectorpb.ExportProfilesServiceRequest, error) {
-	// A Profile from a parsed form has not been checked yet.
-	if err := parsed.CheckValid(); err != nil {
-		return nil, fmt.Errorf("convert: %s profile: %w", p.Kind(), err)
-	}
-	return newEncoder(c, p, parsed).request(), nil
 }
 
 // derivesCPUTime reports whether p is a CPU profile of runtime/pprof: the time of every

@@ -136,26 +136,28 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestSpanIDs(t *testing.T) {
-	all := []string{"profile_id=" + spanID, "span_id=" + spanID, "span_name=GET /", "trace_id=" + traceID}
-	for both, want := range map[bool][]string{false: {"span_name=GET /"}, true: all} {
-		m := request(t, exporter.NewParsedProfile(window, cpuProfile()), convert.Config{SpanIDAttributes: both})
+// A Link has the ids of a span. A profile_id of the user's own is sent. The id of a span that
+// had ended is only sent beside all others.
+func TestIDs(t *testing.T) {
+	const own, ended = "order-4711", "00000000000000bb"
+	for _, test := range []struct {
+		both      bool
+		profileID string
+		want      []string
+	}{
+		{false, spanID, []string{"span_name=GET /"}},
+		{true, spanID, []string{"ended_span_id=" + ended, "profile_id=" + spanID, "span_id=" + spanID, "span_name=GET /", "trace_id=" + traceID}},
+		{false, own, []string{"profile_id=" + own, "span_name=GET /"}},
+	} {
+		p := cpuProfile()
+		p.Sample[0].Label["profile_id"], p.Sample[0].Label["ended_span_id"] = []string{test.profileID}, []string{ended}
+		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: test.both})
 		if got := len(m.Dictionary.LinkTable) - 1; got != 1 {
 			t.Errorf("%d links, want 1", got)
 		}
-		if diff := cmp.Diff(want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
+		if diff := cmp.Diff(test.want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
 			t.Error(diff)
 		}
-	}
-}
-
-// A profile_id of the user's own is not the span's, and has to be sent.
-func TestProfileIDOfItsOwn(t *testing.T) {
-	p := cpuProfile()
-	p.Sample[0].Label["profile_id"] = []string{"order-4711"}
-	m := request(t, exporter.NewParsedProfile(window, p))
-	if diff := cmp.Diff([]string{"profile_id=order-4711", "span_name=GET /"}, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -185,18 +187,23 @@ func TestErrors(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples, label int
+		types          int // Pyroscope makes a pprof profile of each
 		want           bool
 	}{
-		"few":                 {1000, 10, false},
-		"samples":             {16_001, 0, true},
-		"bytes":               {100, 50_000, true},
-		"one sample of bytes": {1, 5_000_000, false},
+		"few":                 {1000, 10, 1, false},
+		"samples":             {16_001, 0, 1, true},
+		"bytes":               {100, 50_000, 1, true},
+		"one sample of bytes": {1, 5_000_000, 1, false},
+		"bytes of one type":   {100, 8_000, 1, false},
+		"bytes of four types": {100, 8_000, 4, true},
 	} {
 		p := cpuProfile()
+		p.SampleType = slices.Repeat(p.SampleType[:1], test.types)
 		s := *p.Sample[1]
 		p.Sample = nil
 		for i := range test.samples {
 			own := s
+			own.Value = make([]int64, test.types)
 			own.Label = map[string][]string{"key": {strings.Repeat("x", test.label) + strconv.Itoa(i)}}
 			p.Sample = append(p.Sample, &own)
 		}
@@ -208,16 +215,5 @@ func TestTooLarge(t *testing.T) {
 	}
 	if m, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, &profile.Profile{})); m != nil || err != nil {
 		t.Errorf("a message for no samples: %v, %v", m, err)
-	}
-}
-
-func TestEndedSpanID(t *testing.T) {
-	p := cpuProfile()
-	p.Sample[0].Label["ended_span_id"] = []string{"00000000000000bb"}
-	for both, want := range map[bool]int{false: 1, true: 5} {
-		m := request(t, exporter.NewParsedProfile(window, p), convert.Config{SpanIDAttributes: both})
-		if got := attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices); len(got) != want {
-			t.Errorf("attributes %q, want %d", got, want)
-		}
 	}
 }

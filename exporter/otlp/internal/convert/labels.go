@@ -57,7 +57,7 @@ func (e *labelEncoder) encode(s *profile.Sample) (link int32, attributes []int32
 	}
 	e.keys = e.keys[:0]
 	for k, texts := range s.Label {
-		if len(texts) > 0 && !(linked && e.inLink(k)) && !e.leftOut(k) {
+		if len(texts) > 0 && (!linked || !e.inLink(k)) && !e.leftOut(k) {
 			e.keys = append(e.keys, k)
 		}
 	}
