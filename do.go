@@ -63,7 +63,7 @@ func Do(ctx context.Context, f func(context.Context)) {
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _ := pprof.Label(r.Context(), LabelSpanName)
-		marker.Serve(name, h, w, r)
+		marker.Do(r.Context(), name, func(context.Context) { h.ServeHTTP(w, r) })
 	})
 }
 

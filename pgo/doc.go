@@ -4,6 +4,8 @@
 // Package pgo merges CPU profiles of a Go program into the profile for profile-guided
 // optimisation.
 //
+//	p, err := pgo.Parse(data)
+//	sources = append(sources, pgo.Source{Name: "shop-1", Profile: p})
 //	result, err := pgo.Merge(slices.Values(sources))
 //	err = result.WriteFile("cmd/shop/default.pgo")
 //

@@ -12,7 +12,6 @@ package marker
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,15 +80,6 @@ func Do(ctx context.Context, name string, f func(context.Context)) {
 		return
 	}
 	under(ctx, number(name), f)
-}
-
-// Serve calls h under the marker of a span's name, like Do.
-func Serve(name string, h http.Handler, w http.ResponseWriter, r *http.Request) {
-	if name == "" {
-		h.ServeHTTP(w, r)
-		return
-	}
-	under(r.Context(), number(name), func(context.Context) { h.ServeHTTP(w, r) })
 }
 
 // Names returns the names by number, nil before the first Do. All other numbers are [Other].

@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -78,10 +76,9 @@ func TestNames(t *testing.T) {
 // The innermost marker has the sample: a worker's job, not the request around it.
 func TestNested(t *testing.T) {
 	var p *profile.Profile
-	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		marker.Do(t.Context(), "GET /1", func(context.Context) { p = stacks(t) })
+	marker.Do(t.Context(), "GET /0", func(ctx context.Context) {
+		marker.Do(ctx, "GET /1", func(context.Context) { p = stacks(t) })
 	})
-	marker.Serve("GET /0", h, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	Label(p)
 	if got, markers := frames(t, p); got != "GET /1" || markers > 0 {
 		t.Errorf("got %q, %d frames of markers", got, markers)
