@@ -4,10 +4,10 @@
 // Package pgo merges CPU profiles of a Go program into the profile for profile-guided
 // optimisation.
 //
-//	p, err := pgo.Parse(data)
-//	sources = append(sources, pgo.Source{Name: "shop-1", Profile: p})
 //	result, err := pgo.Merge(slices.Values(sources))
 //	err = result.WriteFile("cmd/shop/default.pgo")
+//
+// [Parse] reads the profile of a [Source].
 //
 // go build finds default.pgo beside package main, inlines the hot calls in it and calls hot
 // methods of interfaces directly. "go version -m" shows which profile a program was built
