@@ -7,6 +7,8 @@
 //	result, err := pgo.Merge(slices.Values(sources))
 //	err = result.WriteFile("cmd/shop/default.pgo")
 //
+// [Parse] reads the profile of a [Source].
+//
 // go build finds default.pgo beside package main, inlines the hot calls in it and calls hot
 // methods of interfaces directly. "go version -m" shows which profile a program was built
 // with. The command "spanprof pgo" does this from a shell. With -check it lists the hot

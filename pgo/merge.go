@@ -26,10 +26,7 @@ type Source struct {
 	// Replica is the run of a process that was profiled. Profiles with the same Replica
 	// are weighed as one. The default is Name.
 	Replica string
-	// Data is the profile in the pprof format, gzipped or not. It is not read if Profile
-	// is set.
-	Data []byte
-	// Profile is the parsed profile. It is not changed.
+	// Profile is the profile, see [Parse]. It is not changed.
 	Profile *profile.Profile
 }
 
@@ -95,12 +92,6 @@ const maxPending = 8
 
 func (m *merger) add(source Source) error {
 	p := source.Profile
-	if p == nil {
-		var err error
-		if p, err = Parse(source.Data); err != nil {
-			return err
-		}
-	}
 	s, err := strip(p, m.config)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestRates(t *testing.T) {
 	mixed.SampleType = append([]*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}, mixed.SampleType...)
 	mixed.Sample[0].Value = append([]int64{4096}, mixed.Sample[0].Value...)
 	timed.PeriodType = &profile.ValueType{Type: "cpu", Unit: "microseconds"}
-	result, err := merge([]pgo.Source{{Replica: "a", Data: encode(t, fast)}, {Replica: "a", Profile: slow}, {Replica: "a", Profile: counted}, {Replica: "a", Profile: timed}, {Replica: "a", Profile: mixed}})
+	result, err := merge([]pgo.Source{{Replica: "a", Profile: fast}, {Replica: "a", Profile: slow}, {Replica: "a", Profile: counted}, {Replica: "a", Profile: timed}, {Replica: "a", Profile: mixed}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,6 @@ func TestWarnings(t *testing.T) {
 
 func TestBadSources(t *testing.T) {
 	good := calling("main.serve", "main.hash", 1000)
-	data := encode(t, good)
 	heap := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
 		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
@@ -212,29 +211,25 @@ func TestBadSources(t *testing.T) {
 	deep := calling("main.serve", "main.hash", 1000)
 	deep.Location[0].Line = slices.Repeat(deep.Location[0].Line, 1001)
 	for _, test := range []struct {
-		name   string
-		source pgo.Source
-		want   string
+		name string
+		bad  *profile.Profile
+		want string
 	}{
-		{"no columns", pgo.Source{Data: encode(t, &profile.Profile{})}, "no columns"},
-		{"text", pgo.Source{Data: []byte("404 page not found\n")}, "not a profile in the pprof format"},
-		{"bomb", pgo.Source{Data: bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20)}, wire.ErrTooLarge.Error()},
-		{"huge", pgo.Source{Profile: huge}, "more than 73 years"},
-		{"deep", pgo.Source{Profile: deep}, "1001 functions are inlined"},
-		{"heap", pgo.Source{Data: encode(t, heap)}, "not a CPU profile: it measures inuse_objects/count, inuse_space/bytes"},
-		{"difference", pgo.Source{Profile: minus}, "values below zero"},
-		{"no data", pgo.Source{}, "no bytes"},
-		{"old", pgo.Source{Profile: old}, "no function has a start line"},
+		{"huge", huge, "more than 73 years"},
+		{"deep", deep, "1001 functions are inlined"},
+		{"heap", heap, "not a CPU profile: it measures inuse_objects/count, inuse_space/bytes"},
+		{"difference", minus, "values below zero"},
+		{"old", old, "no function has a start line"},
 	} {
-		test.source.Name = "profiles/" + test.name + ".pb.gz"
-		result, err := merge([]pgo.Source{test.source, {Name: "good", Data: data}}) // the others are used
+		source := pgo.Source{Name: "profiles/" + test.name + ".pb.gz", Profile: test.bad}
+		result, err := merge([]pgo.Source{source, {Name: "good", Profile: good}}) // the others are used
 		if err != nil || result.Samples != 1000 || len(result.LeftOut) != 1 || result.Replicas != 1 {
 			t.Fatalf("%s: got %+v, %v", test.name, result, err)
 		}
-		if text := result.LeftOut[0].Error(); !strings.HasPrefix(text, test.source.Name+": ") || !strings.Contains(text, test.want) {
+		if text := result.LeftOut[0].Error(); !strings.HasPrefix(text, source.Name+": ") || !strings.Contains(text, test.want) {
 			t.Errorf("got %q, want %q", text, test.want)
 		}
-		if _, err := merge([]pgo.Source{test.source}); err == nil || !strings.Contains(err.Error(), test.source.Name+": ") || !strings.Contains(err.Error(), test.want) {
+		if _, err := merge([]pgo.Source{source}); err == nil || !strings.Contains(err.Error(), source.Name+": ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("alone: got %v, want %q", err, test.want)
 		}
 	}
@@ -250,8 +245,23 @@ func TestBadSources(t *testing.T) {
 		t.Errorf("only an idle replica: %v", err)
 	}
 	for _, n := range []int{1, 0, -1} {
-		if _, err := merge([]pgo.Source{{Name: "good", Data: data}}, pgo.WithLeaf(n)); err == nil {
+		if _, err := merge([]pgo.Source{{Name: "good", Profile: good}}, pgo.WithLeaf(n)); err == nil {
 			t.Errorf("WithLeaf(%d) is taken", n)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	good := calling("main.serve", "main.hash", 1000)
+	if p, err := pgo.Parse(encode(t, good)); err != nil || p.String() != good.String() {
+		t.Errorf("got %v, %v", p, err)
+	}
+	for want, data := range map[string][]byte{
+		"no bytes": nil, "no columns": encode(t, &profile.Profile{}), "not a profile in the pprof format": []byte("404 page not found\n"),
+		wire.ErrTooLarge.Error(): bytes.Repeat([]byte{2<<3 | 2, 0}, 3<<20),
+	} {
+		if p, err := pgo.Parse(data); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, pgo.ErrEmpty) != (data == nil) {
+			t.Errorf("got %v, %v, want %q", p, err, want)
 		}
 	}
 }
@@ -313,8 +323,7 @@ func TestRecursion(t *testing.T) {
 
 // Hundreds of windows are merged one by one.
 func TestMany(t *testing.T) {
-	data := encode(t, calling("main.serve", "main.hash", 10))
-	windows := slices.Repeat([]pgo.Source{{Name: "window", Replica: "a", Data: data}}, 200)
+	windows := slices.Repeat([]pgo.Source{{Name: "window", Replica: "a", Profile: calling("main.serve", "main.hash", 10)}}, 200)
 	result, err := merge(windows, pgo.WithLeaf(2))
 	if err != nil {
 		t.Fatal(err)
@@ -370,7 +379,11 @@ func FuzzMerge(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		result, err := merge([]pgo.Source{{Name: "a", Data: data}, {Name: "b", Data: data}}, pgo.WithLeaf(2))
+		p, err := pgo.Parse(data)
+		if err != nil {
+			return
+		}
+		result, err := merge([]pgo.Source{{Name: "a", Profile: p}, {Name: "b", Profile: p}}, pgo.WithLeaf(2))
 		if err != nil {
 			return
 		}

@@ -47,9 +47,9 @@ const (
 )
 
 var (
-	seed     = flag.Uint64("seed", 0, "draw the same mutants again; 0: a random seed")
-	number   = flag.Int("n", 200, "mutants of each room")
-	timeout  = flag.Duration("timeout", time.Minute, "timeout of a package's tests")
+	seed    = flag.Uint64("seed", 0, "draw the same mutants again; 0: a random seed")
+	number  = flag.Int("n", 200, "mutants of each room")
+	timeout = flag.Duration("timeout", time.Minute, "timeout of a package's tests")
 
 	root, work string // the working directory and one of temporary files
 

@@ -49,17 +49,17 @@ func (s scenario) print(w io.Writer, rounds int) {
 		}
 	}
 	bare := s.candidates[0]
-	bareP10, bareAllocs, bareBytes := percentile(perSpan[0], 10), bare.allocations(), bare.bytes()
-	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\tbytes\t\n", s.name)
-	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t\n", bare.name, bareP10, percentile(perSpan[0], 50), bareAllocs, bareBytes)
+	bareP10, bareAllocs := percentile(perSpan[0], 10), bare.allocations()
+	fmt.Fprintf(w, "%s\tp10 ns\tp50 ns\tallocations\t\n", s.name)
+	fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\n", bare.name, bareP10, percentile(perSpan[0], 50), bareAllocs)
 	for i, c := range s.candidates[1:] {
 		own, deltas := perSpan[i+1], make([]float64, rounds)
 		for round := range deltas {
 			deltas[round] = own[round] - perSpan[0][round]
 		}
-		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t%+.0f\t\n", c.name, percentile(own, 10)-bareP10, percentile(deltas, 50), c.allocations()-bareAllocs, c.bytes()-bareBytes)
+		fmt.Fprintf(w, "%s\t%+.0f\t%+.0f\t%+.0f\t\n", c.name, percentile(own, 10)-bareP10, percentile(deltas, 50), c.allocations()-bareAllocs)
 	}
-	fmt.Fprintln(w, "\t\t\t\t\t")
+	fmt.Fprintln(w, "\t\t\t\t")
 }
 
 func (c candidate) prepare() {
@@ -118,19 +118,6 @@ func (c candidate) throughput(cores int) float64 {
 		fastest = min(fastest, c.together(n, spans))
 	}
 	return n * spans / fastest.Seconds()
-}
-
-// bytes returns the allocation per span, including background work of its wrapper.
-func (c candidate) bytes() float64 {
-	c.prepare()
-	const spans = 2000
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range spans {
-		c.span()
-	}
-	runtime.ReadMemStats(&after)
-	return float64(after.TotalAlloc-before.TotalAlloc) / spans
 }
 
 func (c candidate) allocations() float64 {

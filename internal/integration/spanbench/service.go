@@ -14,7 +14,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/inprocess"
 )
 
@@ -70,8 +69,6 @@ func (s *service) candidates() []candidate {
 		s.withPage("batch, spanprof and inprocess", ours(batched(discard{}))),
 		s.withPage("batch, spanprof and inprocess, no attribute", ours(batched(discard{}), noID)),
 		s.root("batch, spanprof", ours(batched(discard{}))),
-		s.root("batch, spanprof, no attribute", ours(batched(discard{}), noID)),
-		s.root("batch, spanprof, attribute by NewSpanExporter", ours(batched(spanprof.NewSpanExporter(discard{})), noID)),
 		s.root("batch, otel-profiling-go v0.7.0", grafana.NewTracerProvider(batched(discard{}))),
 	}
 }
@@ -104,12 +101,12 @@ func printService(w io.Writer, rounds int) error {
 			name := fmt.Sprintf("root %s, goroutines: %d", spans.name, n)
 			scenario{name: name, candidates: list, goroutines: n}.print(w, max(rounds/n, 20))
 		}
-		fmt.Fprintf(w, "root %s, goroutines: 8\t1 core, M/s\t2 cores\tgain\t\t\n", spans.name)
+		fmt.Fprintf(w, "root %s, goroutines: 8\t1 core, M/s\t2 cores\tgain\t\n", spans.name)
 		for _, c := range list {
 			one, two := c.throughput(1), c.throughput(2)
-			fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t\t\t\n", c.name, one/1e6, two/1e6, two/one)
+			fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t\n", c.name, one/1e6, two/1e6, two/one)
 		}
-		fmt.Fprintln(w, "\t\t\t\t\t")
+		fmt.Fprintln(w, "\t\t\t\t")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/marker"
-	"github.com/spanprof/spanprof/profiler/internal/stacks"
+	"github.com/spanprof/spanprof/internal/stacks"
 )
 
 // fixed returns a Log without a runtime behind it. Cut has all samples.
@@ -45,7 +45,7 @@ func TestMarkers(t *testing.T) {
 		return low
 	})
 	p := new(profile.Profile)
-	b := &builder{log: log}
+	b := &builder{log: log, profile: p}
 	b.stacks = stacks.New(p, log.symbols.Split, b.location)
 	if l := b.location(pcs[digit : digit+1]); l != nil {
 		t.Errorf("a digit: got %v, want none", l.Line)

@@ -13,7 +13,7 @@ import (
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/marker"
-	"github.com/spanprof/spanprof/profiler/internal/stacks"
+	"github.com/spanprof/spanprof/internal/stacks"
 )
 
 // lost is the only address in stacks of samples for which the runtime had no room.
@@ -31,6 +31,7 @@ type labelled struct {
 // builder makes a profile of entries.
 type builder struct {
 	log       *Log
+	profile   *profile.Profile
 	stacks    *stacks.Builder
 	labelSets map[labelled]map[string][]string
 	unnamed   map[*profile.Mapping]bool // a location in it has no function
@@ -38,11 +39,6 @@ type builder struct {
 
 // build returns the profile of a part and the times of its samples.
 func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
-	b := &builder{
-		log:       l,
-		labelSets: make(map[labelled]map[string][]string),
-		unnamed:   make(map[*profile.Mapping]bool),
-	}
 	built := &profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
@@ -51,12 +47,20 @@ func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 		DurationNanos: p.end - p.began,
 		Sample:        make([]*profile.Sample, 0, len(p.entries)),
 	}
+	b := &builder{
+		log:       l,
+		profile:   built,
+		labelSets: make(map[labelled]map[string][]string),
+		unnamed:   make(map[*profile.Mapping]bool),
+	}
 	b.stacks = stacks.New(built, l.symbols.Split, b.location)
 	if l.loaded == nil {
 		l.loaded = mappings()
 	}
 	for _, m := range l.loaded {
-		b.stacks.Mapping(*m) // a copy: users of a profile may write to it
+		own := *m // users of a profile may write to it
+		own.ID = uint64(len(built.Mapping) + 1)
+		built.Mapping = append(built.Mapping, &own)
 	}
 	times := make([][]int64, 0, len(p.entries))
 	for _, e := range p.entries {
@@ -74,9 +78,9 @@ func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 func (b *builder) labels(set labelled) map[string][]string {
 	m, ok := b.labelSets[set]
 	if !ok {
-		m = b.stacks.Labels(nil, set.held.Labels())
+		m = b.stacks.Labels(set.held.Labels())
 		if set.ended != "" {
-			m = b.stacks.Label(m, labelkey.EndedSpanID, set.ended)
+			m[labelkey.EndedSpanID] = []string{set.ended}
 		}
 		b.labelSets[set] = m
 	}
@@ -101,7 +105,7 @@ func (b *builder) location(pcs []uintptr) *profile.Location {
 	}
 	// The address of a call, not its return address. C functions have no more.
 	l := &profile.Location{Address: uint64(max(pcs[0], 1) - 1), Line: b.stacks.Lines(frames)}
-	for _, m := range b.stacks.Profile.Mapping {
+	for _, m := range b.profile.Mapping {
 		if m.Start <= l.Address && l.Address < m.Limit {
 			l.Mapping = m
 			b.unnamed[m] = b.unnamed[m] || len(frames) == 0

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/profiler/internal/stacks"
+	"github.com/spanprof/spanprof/internal/stacks"
 )
 
 // maxEntries bounds a table, to about 30 MB with labels and stacks.
@@ -126,7 +126,7 @@ func build(s source, t *table, start time.Time, d time.Duration) *profile.Profil
 		return &profile.Location{Address: uint64(pcs[0]), Line: b.Lines(frames)}
 	})
 	for _, e := range t.entries {
-		sample := b.Add(e.stack, b.Labels(make(map[string][]string, len(e.labels)), e.labels))
+		sample := b.Add(e.stack, b.Labels(e.labels))
 		sample.Value[0], sample.Value[1] = e.count, int64(e.time)
 	}
 	built.Sample = slices.DeleteFunc(built.Sample, ofHelper)

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package profilebuilder
+package stacks
 
 // maxSlab is how many values are allocated together at most.
 const maxSlab = 1024
