@@ -29,7 +29,6 @@ type encoder struct {
 	mappings  []*profile.Mapping
 	functions []*profile.Function
 	locations []*profile.Location
-	stacks    []*profile.Location // of many stacks
 	labelled  map[uint32]*profile.Sample
 }
 
@@ -42,16 +41,11 @@ func (s *Segment) encoder(p *profile.Profile) *encoder {
 }
 
 // stack returns the locations of a stack, the leaf first.
-func (e *encoder) stack(leaf uint32) []*profile.Location {
-	if cap(e.stacks)-len(e.stacks) < 64 { // most stacks are less deep
-		e.stacks = make([]*profile.Location, 0, 2048)
+func (e *encoder) stack(leaf uint32) (stack []*profile.Location) {
+	for n := range all(&e.code.frames, leaf) {
+		stack = append(stack, e.location(n))
 	}
-	from := len(e.stacks)
-	for at := leaf; at != 0; {
-		f := e.code.frames.list[at]
-		e.stacks, at = append(e.stacks, e.location(f.value)), f.rest
-	}
-	return slices.Clip(e.stacks[from:])
+	return stack
 }
 
 // Stacks returns a function that returns the locations of the stacks of an answer.

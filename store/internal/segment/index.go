@@ -91,8 +91,16 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 		before = before[max(0, len(before)-2):]
 	}
 	var late []ident.Key
-	sums := make([]Sums, len(s.groups.list))
-	x := &index{order: s.order(), sealed: sealed}
+	groups := s.groups.list
+	sums := make([]Sums, len(groups))
+	var order []uint32
+	for g := range uint32(len(groups)) {
+		if groups[g].span != 0 {
+			order = append(order, g)
+		}
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(groups[a].span, groups[b].span), cmp.Compare(a, b)) })
+	x := &index{order: memory.NewColumn(order), sealed: sealed}
 	ended := s.endsOf(&x.order, append(slices.Clip(before), s))
 	for _, w := range s.windows {
 		length := w.end - w.start
@@ -125,19 +133,6 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	x.late = slices.Clip(slices.Compact(late))
 	x.set(s, sums)
 	return x
-}
-
-// order returns the groups with one id, sorted by it.
-func (s *Segment) order() memory.Column {
-	groups := s.groups.list
-	var order []uint32
-	for g := range uint32(len(groups)) {
-		if groups[g].span != 0 {
-			order = append(order, g)
-		}
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(groups[a].span, groups[b].span), cmp.Compare(a, b)) })
-	return memory.NewColumn(order)
 }
 
 // set sets the sums of all groups by id.
