@@ -82,7 +82,8 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	}
 	to, current := newSegment(), newest(windows)
 	type key struct{ group, stack uint32 }
-	places, keys, sums, width := make(map[key]int), []key{}, []int64{}, len(types)
+	var places table[key]
+	sums, width := []int64{}, len(types)
 	var mappings []uint32
 	var c *copier
 	var labelled copies // the groups of sets without ids
@@ -124,11 +125,9 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					g = c.group(uint32(from))
 				}
 			}
-			of := key{g, c.stack(uint32(f.stacks.At(row)))}
-			at, ok := places[of]
-			if !ok {
-				at = len(keys)
-				places[of], keys, sums = at, append(keys, of), append(sums, make([]int64, width)...)
+			at := int(places.add(key{g, c.stack(uint32(f.stacks.At(row)))}))
+			if at*width == len(sums) {
+				sums = append(sums, make([]int64, width)...)
 			}
 			values, tuple := sums[at*width:][:width], f.tuples[f.values.At(row)*len(f.types):]
 			for k, column := range columns {
@@ -136,7 +135,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					values[k] += tuple[column]
 				}
 			}
-			if limit > 0 && len(keys) > limit {
+			if limit > 0 && len(places.list) > limit {
 				return nil, fmt.Errorf("%s profile: %w: %d", f.kind, ErrTooMany, limit)
 			}
 		}
@@ -148,7 +147,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	for _, m := range mappings {
 		e.mapping(m)
 	}
-	for i, of := range keys {
+	for i, of := range places.list {
 		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
 		// Older windows leave sums of 0 if values are momentary.
 		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {

@@ -154,17 +154,11 @@ func (x *index) set(s *Segment, sums []Sums) {
 	}
 	slices.SortFunc(x.extras, func(a, b idSums) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.group, b.group)) })
 	places := make([]uint32, x.order.Len())
-	numbers := make(map[Sums]uint32)
+	var different table[Sums]
 	for i := range places {
-		of := sums[x.order.At(i)]
-		n, ok := numbers[of]
-		if !ok {
-			n = uint32(len(x.different))
-			numbers[of], x.different = n, append(x.different, of)
-		}
-		places[i] = n
+		places[i] = different.add(sums[x.order.At(i)])
 	}
-	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(x.different), slices.Clip(x.extras)
+	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(different.list), slices.Clip(x.extras)
 }
 
 // hasLate reports whether the index may have rows of a span long after its end.
