@@ -247,40 +247,6 @@ func TestDiskBound(t *testing.T) {
 	}
 }
 
-// The kept set is on the disk too, and spans are in it or in a segment.
-func TestKeptOnDisk(t *testing.T) {
-	path := t.TempDir()
-	r := openRoom(t, path, 40_000)
-	fill(t, r, 0, 3)
-	for n := 3; n < 80; n++ {
-		r.mu.Lock()
-		r.seal()
-		if len(r.sealed) > 1 {
-			r.dropOldest()
-		}
-		r.mu.Unlock()
-		fill(t, r, n, n+1)
-	}
-	want := contentsOf(t, r)
-	d := r.disk
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if d.counts.Removed < 10 {
-		t.Fatalf("%+v", d.counts)
-	}
-	next := openRoom(t, path, 40_000)
-	got := contentsOf(t, next)
-	for i, e := range want.Spans {
-		if at := slices.Index(got.Spans, e); at < 0 || got.Sums[at] != want.Sums[i] {
-			t.Errorf("%s: place %d, want %+v", e.ID, at, want.Sums[i])
-		}
-	}
-	if err := next.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // What waits for the disk has a bound, and what finds no place is counted.
 func TestDiskQueue(t *testing.T) {
 	reported := 0

@@ -29,7 +29,6 @@ type encoder struct {
 	mappings  []*profile.Mapping
 	functions []*profile.Function
 	locations []*profile.Location
-	stacks    []*profile.Location // of many stacks
 	labelled  map[uint32]*profile.Sample
 }
 
@@ -42,16 +41,11 @@ func (s *Segment) encoder(p *profile.Profile) *encoder {
 }
 
 // stack returns the locations of a stack, the leaf first.
-func (e *encoder) stack(leaf uint32) []*profile.Location {
-	if cap(e.stacks)-len(e.stacks) < 64 { // most stacks are less deep
-		e.stacks = make([]*profile.Location, 0, 2048)
+func (e *encoder) stack(leaf uint32) (stack []*profile.Location) {
+	for n := range all(&e.code.frames, leaf) {
+		stack = append(stack, e.location(n))
 	}
-	from := len(e.stacks)
-	for at := leaf; at != 0; {
-		f := e.code.frames.list[at]
-		e.stacks, at = append(e.stacks, e.location(f.value)), f.rest
-	}
-	return slices.Clip(e.stacks[from:])
+	return stack
 }
 
 // Stacks returns a function that returns the locations of the stacks of an answer.
@@ -88,7 +82,8 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	}
 	to, current := newSegment(), newest(windows)
 	type key struct{ group, stack uint32 }
-	places, keys, sums, width := make(map[key]int), []key{}, []int64{}, len(types)
+	var places table[key]
+	sums, width := []int64{}, len(types)
 	var mappings []uint32
 	var c *copier
 	var labelled copies // the groups of sets without ids
@@ -130,11 +125,9 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					g = c.group(uint32(from))
 				}
 			}
-			of := key{g, c.stack(uint32(f.stacks.At(row)))}
-			at, ok := places[of]
-			if !ok {
-				at = len(keys)
-				places[of], keys, sums = at, append(keys, of), append(sums, make([]int64, width)...)
+			at := int(places.add(key{g, c.stack(uint32(f.stacks.At(row)))}))
+			if at*width == len(sums) {
+				sums = append(sums, make([]int64, width)...)
 			}
 			values, tuple := sums[at*width:][:width], f.tuples[f.values.At(row)*len(f.types):]
 			for k, column := range columns {
@@ -142,7 +135,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					values[k] += tuple[column]
 				}
 			}
-			if limit > 0 && len(keys) > limit {
+			if limit > 0 && len(places.list) > limit {
 				return nil, fmt.Errorf("%s profile: %w: %d", f.kind, ErrTooMany, limit)
 			}
 		}
@@ -154,7 +147,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	for _, m := range mappings {
 		e.mapping(m)
 	}
-	for i, of := range keys {
+	for i, of := range places.list {
 		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
 		// Older windows leave sums of 0 if values are momentary.
 		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {

@@ -91,8 +91,16 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 		before = before[max(0, len(before)-2):]
 	}
 	var late []ident.Key
-	sums := make([]Sums, len(s.groups.list))
-	x := &index{order: s.order(), sealed: sealed}
+	groups := s.groups.list
+	sums := make([]Sums, len(groups))
+	var order []uint32
+	for g := range uint32(len(groups)) {
+		if groups[g].span != 0 {
+			order = append(order, g)
+		}
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(groups[a].span, groups[b].span), cmp.Compare(a, b)) })
+	x := &index{order: memory.NewColumn(order), sealed: sealed}
 	ended := s.endsOf(&x.order, append(slices.Clip(before), s))
 	for _, w := range s.windows {
 		length := w.end - w.start
@@ -127,19 +135,6 @@ func (s *Segment) sum(before []*Segment, sealed bool) *index {
 	return x
 }
 
-// order returns the groups with one id, sorted by it.
-func (s *Segment) order() memory.Column {
-	groups := s.groups.list
-	var order []uint32
-	for g := range uint32(len(groups)) {
-		if groups[g].span != 0 {
-			order = append(order, g)
-		}
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(cmp.Compare(groups[a].span, groups[b].span), cmp.Compare(a, b)) })
-	return memory.NewColumn(order)
-}
-
 // set sets the sums of all groups by id.
 func (x *index) set(s *Segment, sums []Sums) {
 	for g := range sums {
@@ -159,17 +154,11 @@ func (x *index) set(s *Segment, sums []Sums) {
 	}
 	slices.SortFunc(x.extras, func(a, b idSums) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.group, b.group)) })
 	places := make([]uint32, x.order.Len())
-	numbers := make(map[Sums]uint32)
+	var different table[Sums]
 	for i := range places {
-		of := sums[x.order.At(i)]
-		n, ok := numbers[of]
-		if !ok {
-			n = uint32(len(x.different))
-			numbers[of], x.different = n, append(x.different, of)
-		}
-		places[i] = n
+		places[i] = different.add(sums[x.order.At(i)])
 	}
-	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(x.different), slices.Clip(x.extras)
+	x.sums, x.different, x.extras = memory.NewColumn(places), slices.Clip(different.list), slices.Clip(x.extras)
 }
 
 // hasLate reports whether the index may have rows of a span long after its end.

@@ -59,9 +59,6 @@ type Intake struct {
 	spare    []sdktrace.ReadOnlySpan
 	batch    []Ended
 	set      []byte // of attributes, used again
-	// named is the resource of the last span, service its service.
-	named   *resource.Resource
-	service string
 }
 
 type shard struct {
@@ -180,14 +177,6 @@ func (i *Intake) deliver(ended []sdktrace.ReadOnlySpan) {
 	clear(i.batch)
 }
 
-// serviceOf returns the service of a resource, which is the last one for most spans.
-func (i *Intake) serviceOf(r *resource.Resource) string {
-	if r != i.named || r == nil {
-		i.named, i.service = r, ident.Service(r)
-	}
-	return i.service
-}
-
 // read returns what a room keeps of a span.
 func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	of, parent, start := s.SpanContext(), s.Parent(), s.StartTime()
@@ -198,7 +187,7 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 	}
 	trace := of.TraceID()
 	e := Ended{
-		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.Cut(s.Name()), Service: i.serviceOf(s.Resource()),
+		ID: ident.NewKey(of.SpanID()), Parent: ident.NewKey(parent.SpanID()), Trace: trace, Name: ident.Cut(s.Name()), Service: ident.Service(s.Resource()),
 		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error, Kind: s.SpanKind(),
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())

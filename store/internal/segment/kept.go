@@ -249,31 +249,21 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 				c.window(w, rows)
 			}
 		}
-		k.copySpans(to, s, chosen, pending, traces)
+		for i := range s.spans.list {
+			e := &s.spans.list[i]
+			if ended := s.spans.ended(e); (chosen[e.id] || e.child && traces[e.trace]) && to.spans.add(&ended) && (s.earlier || e.earlier) {
+				to.spans.list[len(to.spans.list)-1].earlier = true
+				if !e.child {
+					to.spans.earlier++
+				}
+			}
+		}
 	}
 	if len(to.windows) == 0 && len(to.spans.list) == 0 {
 		return nil
 	}
 	to.spans.totals = nil // it is no part of any sum
 	return to.seal(nil)
-}
-
-// copySpans copies the spans chosen, with the children of traces.
-func (k *keeper) copySpans(to, from *Segment, chosen, pending map[ident.Key]bool, traces map[trace.TraceID]bool) {
-	for i := range from.spans.list {
-		e := &from.spans.list[i]
-		ended := from.spans.ended(e)
-		wanted := chosen[e.id] || e.child && (traces[e.trace] || pending[e.id])
-		if !wanted || !to.spans.add(&ended) {
-			continue
-		}
-		if from.earlier || e.earlier {
-			to.spans.list[len(to.spans.list)-1].earlier = true
-			if !e.child {
-				to.spans.earlier++
-			}
-		}
-	}
 }
 
 // markSampled counts the samples of a window by id.

@@ -238,7 +238,7 @@ func (v *View) isSpan(id ident.Key) bool {
 
 // exemplars sums the rows of some groups for which idOf returns an id.
 func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(*group) bool, idOf func(*Segment, uint32) string) ([]Exemplar, error) {
-	places := make(map[string]int)
+	var places table[string]
 	var list []Exemplar
 	for _, s := range segments {
 		if err := ctx.Err(); err != nil {
@@ -253,10 +253,8 @@ func (v *View) exemplars(ctx context.Context, segments []*Segment, is func(*grou
 			if id == "" {
 				continue
 			}
-			at, ok := places[id]
-			if !ok {
-				at = len(list)
-				places[id] = at
+			at := int(places.add(id))
+			if at == len(list) {
 				list = append(list, Exemplar{ID: id, Manual: true})
 			}
 			x := &list[at]

@@ -256,11 +256,12 @@ func (r *Room) boundWindows() {
 	if bytes <= limit {
 		return
 	}
-	r.open.dropWindows(func(w *window) bool {
+	r.open.windows = slices.DeleteFunc(slices.Clone(r.open.windows), func(w *window) bool { // views have the old ones
 		if bytes <= limit || !w.unlabelled() || newest[w.kind] == w {
 			return false
 		}
 		bytes -= w.size
+		r.open.rows -= w.size
 		r.counts.WindowsEvicted++
 		return true
 	})

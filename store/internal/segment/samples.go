@@ -84,8 +84,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	current := newest(windows)
 	b := adder{
-		answer: a, query: q, labels: make(map[string]uint32), sums: make(map[uint32]int),
-		texts: make(map[string]bool), names: make(map[string]bool),
+		answer: a, query: q, texts: make(map[string]bool), names: make(map[string]bool),
 	}
 	if of := matched(windows); len(of) == 1 {
 		a.code = of[0] // no stack need be copied

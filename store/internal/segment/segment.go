@@ -79,15 +79,6 @@ func (s *Segment) addWindow(w *window) {
 	s.rows += w.size
 }
 
-// dropWindows removes the windows for which drop returns true. Copies keep theirs.
-func (s *Segment) dropWindows(drop func(*window) bool) {
-	s.windows = slices.DeleteFunc(slices.Clone(s.windows), drop)
-	s.rows = 0
-	for _, w := range s.windows {
-		s.rows += w.size
-	}
-}
-
 // snapshot returns a copy for readers, which must not use its maps.
 func (s *Segment) snapshot() *Segment {
 	c := *s

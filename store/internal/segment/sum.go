@@ -17,9 +17,9 @@ import (
 type adder struct {
 	answer *Answer
 	query  *Query
-	labels map[string]uint32
-	sums   map[uint32]int // places in the answer, by stack
-	places []int          // 1 more than the place of the last sum of some labels
+	labels table[string]
+	sums   table[uint32] // stacks in the order of the answer
+	places []int         // 1 more than the place of the last sum of some labels
 	// ids and texts are the values of profile_id, names the values of span_name.
 	ids          []ident.Key // perhaps several times
 	texts, names map[string]bool
@@ -130,11 +130,8 @@ func (b *adder) labelsOf(f *found, set uint32) uint32 {
 	for i, key := range b.query.By {
 		values[i] = cmp.Or(f.of.value(set, key), f.resourceLabel(key))
 	}
-	key := fmt.Sprintf("%q", values)
-	n, ok := b.labels[key]
-	if !ok {
-		n = uint32(len(b.answer.Labels))
-		b.labels[key] = n
+	n := b.labels.add(fmt.Sprintf("%q", values))
+	if int(n) == len(b.answer.Labels) {
 		b.answer.Labels, b.places = append(b.answer.Labels, values), append(b.places, 0)
 	}
 	return n
@@ -150,10 +147,8 @@ func (b *adder) flush() {
 		if b.copier != nil {
 			stack = b.copier.stack(stack)
 		}
-		at, ok := b.sums[stack]
-		if !ok {
-			at = len(b.answer.Sums)
-			b.sums[stack] = at
+		at := b.sums.add(stack)
+		if int(at) == len(b.answer.Sums) {
 			b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
 		}
 		b.answer.Sums[at].Value += value
