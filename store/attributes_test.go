@@ -82,6 +82,14 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+func TestAttributeOptions(t *testing.T) {
+	for _, keys := range [][]string{make([]string, 65)} {
+		if _, err := store.New(store.WithSpanAttributes(keys...)); err == nil || !strings.Contains(err.Error(), "WithSpanAttributes") {
+			t.Errorf("%.3q: %v", keys, err)
+		}
+	}
+}
+
 // fillQueries adds local roots with samples and one of three queries each. One query is on a
 // child without a record.
 func fillQueries(t *testing.T, s *store.Store) (ids map[string][]string) {

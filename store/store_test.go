@@ -390,9 +390,6 @@ func TestOptions(t *testing.T) {
 	if _, err := store.New(store.WithMaxBytes(8<<20 - 1)); err == nil {
 		t.Error("no error below 8 MiB")
 	}
-	if _, err := store.New(store.WithSpanAttributes(make([]string, 65)...)); err == nil {
-		t.Error("no error of 65 attributes")
-	}
 	for _, fraction := range []float64{-0.1, 1.1, math.NaN()} {
 		if _, err := store.New(store.WithSampling(fraction)); err == nil {
 			t.Errorf("no error for WithSampling(%v)", fraction)
