@@ -16,10 +16,10 @@ import (
 func TestGeneration(t *testing.T) {
 	s := newStore(t)
 	tracer := spanprof.NewTracerProvider(newTracerProvider(s)).Tracer("")
-	last := s.Info().Generation
+	last := s.Generation()
 	check := func(what string, moves bool) {
 		t.Helper()
-		got := s.Info().Generation
+		got := s.Generation()
 		if moves != (got != last) {
 			t.Errorf("%s: generation %d, before %d", what, got, last)
 		}
