@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,8 +19,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
@@ -33,7 +32,7 @@ func init() { children[mistakeVariable] = makeMistake }
 
 // makeMistake is the main function of a process with a mistake. It prints the log of its page.
 func makeMistake(name string) {
-	report.Synchronous(otel.Handle)
+	report.Synchronous(func(err error) { log.Print(err) })
 	selfcheck.EnoughCPU = 10 * time.Millisecond // one sample
 	p := &program{Context: context.Background()}
 	mistakes[slices.IndexFunc(mistakes, func(m mistake) bool { return m.what == name })].run(p)

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report"
 )
@@ -19,7 +17,6 @@ var reported errorLog
 
 // The process has one CPU profiler: no test of this package runs in parallel.
 func TestMain(m *testing.M) {
-	otel.SetErrorHandler(&reported)
 	report.Synchronous(reported.Handle)
 	os.Exit(leaktest.Run(m))
 }

@@ -12,7 +12,7 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 func partial(rejected int64, message string) answerFunc {
@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log := new(errorLog)
-			reporttest.Handle(t, log.Handle)
+			t.Cleanup(report.Synchronous(log.Handle))
 			e := newExporter(t, &backend{t: t, answer: tt.answer})
 			export(t, e, 1)
 			if err := e.Shutdown(t.Context()); (err == nil) != (tt.exported == 1) {

@@ -16,7 +16,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // newExporter returns one in front of b, without a network.
@@ -108,7 +108,7 @@ func TestEndpoints(t *testing.T) {
 		{"URL option without a path", nil, []otlp.Option{otlp.WithEndpointURL("https://mine:1")}, "https://mine:1/"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reporttest.Handle(t, new(errorLog).Handle)
+			t.Cleanup(report.Synchronous(new(errorLog).Handle))
 			for k, v := range tt.env {
 				t.Setenv(k, v)
 			}
@@ -121,7 +121,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
+	t.Cleanup(report.Synchronous(log.Handle))
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "lost=1")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "a=1, b = x%20y ,bad key=2,=3,c=%zz,d=1%0Asecret")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
@@ -196,7 +196,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 	for _, text := range badURLs {
 		log := new(errorLog)
-		reporttest.Handle(t, log.Handle)
+		t.Cleanup(report.Synchronous(log.Handle))
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", text)
 		r, _ := sent(t)
 		if r.URL.Host != "localhost:4318" || r.URL.Scheme != "https" {

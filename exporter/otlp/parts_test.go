@@ -11,12 +11,12 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // Pyroscope makes a pprof profile of each type of sample in a message. It takes 2 MB at once.
 func TestPartsFitPyroscope(t *testing.T) {
-	reporttest.Handle(t, new(errorLog).Handle)
+	t.Cleanup(report.Synchronous(new(errorLog).Handle))
 	for _, types := range []int{1, 4} {
 		p := &profile.Profile{}
 		for i := range types {

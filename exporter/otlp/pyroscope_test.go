@@ -20,7 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // pyroscopeSeries returns the series that Pyroscope v2.2.1 makes of a message: its type and
@@ -124,7 +124,7 @@ func TestPyroscope(t *testing.T) {
 		{"block", exporter.KindBlock, contentions, contentions[0], attributes(0), nil, []string{"block:contentions:count:block:count ", "block:delay:nanoseconds:block:count "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			reporttest.Handle(t, new(errorLog).Handle)
+			t.Cleanup(report.Synchronous(new(errorLog).Handle))
 			p := &profile.Profile{SampleType: tt.types, PeriodType: tt.period}
 			if p.PeriodType != nil && tt.kind != exporter.KindWall {
 				p.Period = 1e7

@@ -26,7 +26,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/nettest"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 // faults are what may be wrong for three minutes, and what must become of the
@@ -112,7 +112,7 @@ func TestFaultForMinutes(t *testing.T) {
 	for i, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			log := new(errorLog)
-			reporttest.Handle(t, log.Handle)
+			t.Cleanup(report.Synchronous(log.Handle))
 			synctest.Test(t, func(t *testing.T) {
 				b, e := faulty(t, i, 3*time.Minute)
 				for range 3 {

@@ -29,7 +29,7 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
-	"github.com/spanprof/spanprof/internal/report/reporttest"
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 func newProfile() *exporter.Profile {
@@ -149,7 +149,7 @@ func TestEndpointErrors(t *testing.T) {
 	}
 	for _, text := range []string{"http://user:secret/@localhost:4317", "http://%zz", "user:secret@localhost:4317", "http://secret%"} {
 		log := new(errorLog)
-		reporttest.Handle(t, log.Handle)
+		t.Cleanup(report.Synchronous(log.Handle))
 		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", text)
 		e, err := otlpgrpc.New()
 		if err != nil {
@@ -182,7 +182,7 @@ func TestTargetsWithoutScheme(t *testing.T) {
 			return nil, errors.New("enough")
 		}
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", target)
-		reporttest.Handle(t, new(errorLog).Handle)
+		t.Cleanup(report.Synchronous(new(errorLog).Handle))
 		e, err := otlpgrpc.New(otlpgrpc.WithDialOptions(grpc.WithContextDialer(dial), grpc.WithResolvers(names)))
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func TestImpossibleHeaders(t *testing.T) {
 		}
 	}
 	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
+	t.Cleanup(report.Synchronous(log.Handle))
 	b, _ := start(t, healthy)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+b.target)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Good=1,a!=secret,x=secret%C3%9F,y=secret%0Ax")
@@ -234,7 +234,7 @@ func TestImpossibleHeaders(t *testing.T) {
 // What the server repeats of a credential is not reported.
 func TestRepeatedCredential(t *testing.T) {
 	log := new(errorLog)
-	reporttest.Handle(t, log.Handle)
+	t.Cleanup(report.Synchronous(log.Handle))
 	b, _ := start(t, func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error) {
 		return nil, status.Error(codes.Unauthenticated, "Bearer secret99 is unknown: secret99")
 	})
