@@ -186,63 +186,46 @@ func (p *Profiling) Shutdown(ctx context.Context) error {
 // status returns the profiler's state for the viewer.
 func (p *Profiling) status() viewer.Status {
 	s := p.profiler.Status()
-	v := viewer.Status{
-		Running:   s.Running,
-		WindowEnd: s.CPUEnd,
-		Counters: []viewer.Counter{
-			{Name: "windows measured", Value: s.Windows},
-			{Name: "windows skipped", Value: s.WindowsSkipped},
-			{Name: "CPU profiles of others, and stops by others", Value: s.CPUForeign},
-		},
+	v := viewer.Status{Running: s.Running, WindowEnd: s.CPUEnd}
+	count := func(name string, n uint64, unit string) {
+		v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n, Unit: unit})
 	}
+	count("windows measured", s.Windows, "")
+	count("windows skipped", s.WindowsSkipped, "")
+	count("CPU profiles of others, and stops by others", s.CPUForeign, "")
 	for _, lane := range s.Lanes {
-		v.Counters = append(v.Counters, laneCounters(lane)...)
+		count(lane.Name+": exported", lane.Exported, "")
+		for _, reason := range slices.Sorted(maps.Keys(lane.Lost)) { // without losses of 0
+			count(lane.Name+": "+reason, lane.Lost[reason], "")
+		}
+		count(lane.Name+": waiting", uint64(lane.Waiting), "")
+		count(lane.Name+": waiting, size", uint64(lane.Bytes), "bytes")
 	}
 	if slices.Contains(s.Kinds, exporter.KindWall) {
-		v.Counters = append(v.Counters,
-			viewer.Counter{Name: "wall rounds", Value: s.Wall.Rounds},
-			viewer.Counter{Name: "wall rounds skipped for the budget", Value: s.Wall.RoundsSkipped},
-			viewer.Counter{Name: "wall samples dropped", Value: s.Wall.SamplesDropped},
-			viewer.Counter{Name: "CPU for wall samples", Value: uint64(s.Wall.CPU), Unit: "nanoseconds"})
+		count("wall rounds", s.Wall.Rounds, "")
+		count("wall rounds skipped for the budget", s.Wall.RoundsSkipped, "")
+		count("wall samples dropped", s.Wall.SamplesDropped, "")
+		count("CPU for wall samples", uint64(s.Wall.CPU), "nanoseconds")
 	}
-	v.Counters = append(v.Counters, directoryCounters(p.store.Stats().Directory)...)
+	if d := p.store.Stats().Directory; d.Path != "" {
+		count("directory: files written", uint64(d.FilesWritten), "")
+		count("directory: size", uint64(d.Bytes), "bytes")
+		count("directory: files that could not be written", uint64(d.WriteFailures), "")
+		count("directory: files that could not be read", uint64(d.FilesUnreadable), "")
+		count("directory: segments removed for newer ones", uint64(d.SegmentsRemoved), "")
+		count("directory: windows without room in memory", uint64(d.WindowsLeftOut), "")
+		count("directory: spans without room in memory", uint64(d.SpansLeftOut), "")
+	}
 	p.mu.Lock()
 	added := p.counters
 	p.mu.Unlock()
 	for _, counters := range added {
 		for name, n := range counters {
-			v.Counters = append(v.Counters, viewer.Counter{Name: name, Value: n})
+			count(name, n, "")
 		}
 	}
 	v.SelfCheck, v.Message = selfcheck.Page(p.facts())
 	return v
-}
-
-// directoryCounters returns the account of a directory.
-func directoryCounters(s store.DirectoryStats) []viewer.Counter {
-	if s.Path == "" {
-		return nil
-	}
-	return []viewer.Counter{
-		{Name: "directory: files written", Value: uint64(s.FilesWritten)},
-		{Name: "directory: size", Value: uint64(s.Bytes), Unit: "bytes"},
-		{Name: "directory: files that could not be written", Value: uint64(s.WriteFailures)},
-		{Name: "directory: files that could not be read", Value: uint64(s.FilesUnreadable)},
-		{Name: "directory: segments removed for newer ones", Value: uint64(s.SegmentsRemoved)},
-		{Name: "directory: windows without room in memory", Value: uint64(s.WindowsLeftOut)},
-		{Name: "directory: spans without room in memory", Value: uint64(s.SpansLeftOut)},
-	}
-}
-
-// laneCounters returns the account of an exporter, without losses of 0.
-func laneCounters(s exporter.Status) []viewer.Counter {
-	counters := []viewer.Counter{{Name: s.Name + ": exported", Value: s.Exported}}
-	for _, reason := range slices.Sorted(maps.Keys(s.Lost)) {
-		counters = append(counters, viewer.Counter{Name: s.Name + ": " + reason, Value: s.Lost[reason]})
-	}
-	return append(counters,
-		viewer.Counter{Name: s.Name + ": waiting", Value: uint64(s.Waiting)},
-		viewer.Counter{Name: s.Name + ": waiting, size", Value: uint64(s.Bytes), Unit: "bytes"})
 }
 
 // leaks returns the function that writes the leaked goroutines, nil if this Go version lacks it.

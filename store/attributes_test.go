@@ -83,7 +83,7 @@ func TestAttributes(t *testing.T) {
 }
 
 func TestAttributeOptions(t *testing.T) {
-	for _, keys := range [][]string{{""}, {strings.Repeat("x", 256)}, make([]string, 65)} {
+	for _, keys := range [][]string{make([]string, 65)} {
 		if _, err := store.New(store.WithSpanAttributes(keys...)); err == nil || !strings.Contains(err.Error(), "WithSpanAttributes") {
 			t.Errorf("%.3q: %v", keys, err)
 		}

@@ -54,11 +54,6 @@ func newConfig(opts []Option) (config, error) {
 	if len(c.attributes) > attributes.MaxKeys {
 		return config{}, fmt.Errorf("store: WithSpanAttributes: %d keys are too many: name %d at most", len(c.attributes), attributes.MaxKeys)
 	}
-	for _, key := range c.attributes {
-		if key == "" || len(key) > attributes.MaxKeyLen {
-			return config{}, fmt.Errorf("store: WithSpanAttributes: a key has 1 to %d bytes, this one %d", attributes.MaxKeyLen, len(key))
-		}
-	}
 	if c.directory != "" && c.directoryBytes < minDirectoryBytes {
 		return config{}, fmt.Errorf("store: WithDirectory: %d bytes are too few for %s: give it at least %d (4 MiB)", c.directoryBytes, c.directory, minDirectoryBytes)
 	}

@@ -13,11 +13,8 @@ import (
 	"github.com/spanprof/spanprof/internal/secrets"
 )
 
-// MaxKeys is how many keys a program may add, MaxKeyLen how long each may be.
-const (
-	MaxKeys   = 64
-	MaxKeyLen = 255
-)
+// MaxKeys is how many keys a program may add.
+const MaxKeys = 64
 
 // Keys of errors.
 const (
