@@ -118,11 +118,8 @@ func (r *Reader) generation() string {
 	if r.fixed() {
 		return ""
 	}
-	return Generation(r.Instance, r.info.Generation)
+	return r.Instance + "-" + strconv.FormatUint(r.info.Generation, 36)
 }
-
-// Generation names a generation of the source of a handler.
-func Generation(instance string, n uint64) string { return instance + "-" + strconv.FormatUint(n, 36) }
 
 func (r *Reader) nameTotals() []store.NameTotal {
 	if r.perName == nil {
