@@ -165,7 +165,7 @@ func TestAboutOddNames(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]
-	if len(lines) > 40 || !strings.HasPrefix(last, "  ?format=text&order=slowest&name=50%25+%22a%22%0A%1B%5B31m%24%28id%29%60") {
+	if len(lines) > 40 || !strings.HasPrefix(last, "  ?format=text&order=slowest&name=50%25%20%22a%22%0A%1B%5B31m%24%28id%29%60") {
 		t.Errorf("%d lines, and the last is %.80q", len(lines), last)
 	}
 }

@@ -6,7 +6,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -196,6 +195,19 @@ func at(stack []*profile.Location) string {
 	return ""
 }
 
+// inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
+func inAddress(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/=", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
 // Text returns the answer for a terminal, in at most 40 lines.
 func (a *About) Text() string {
 	var b strings.Builder
@@ -221,15 +233,15 @@ func (a *About) Text() string {
 	if len(a.Slowest) > 0 {
 		b.WriteString("\nthe slowest:\n")
 		for _, s := range a.Slowest {
-			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), url.QueryEscape(s.Query), s.marks())
+			fmt.Fprintf(&b, "%10s  cpu %s  ?format=text&query=%s%s\n", s.wall(), duration(s.CPUInclusive), inAddress(s.Query), s.marks())
 		}
 	}
 	b.WriteString("\nnext:\n")
 	for _, k := range a.Kinds {
 		if k.Samples > 0 {
-			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", url.QueryEscape(k.Query), k.Measure)
+			fmt.Fprintf(&b, "  ?format=text&query=%s  %s\n", inAddress(k.Query), k.Measure)
 		}
 	}
-	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", url.QueryEscape(a.Name))
+	fmt.Fprintf(&b, "  ?format=text&order=slowest&name=%s  the list\n", inAddress(a.Name))
 	return b.String()
 }

@@ -126,7 +126,7 @@ func (t *family) note(s *Span) string {
 		limit = "some of its wall samples were evicted"
 	case sampled:
 	case t.reader.has(exporter.KindWall):
-		limit = t.reader.noneHit(exporter.KindWall, s)
+		limit = noneHit(exporter.KindWall, s)
 	case t.reader.has(exporter.KindCPU):
 		limit = "there is no wall profile: with exporter.KindWall among the kinds of profiler.WithKinds, the waits of a span are sampled"
 	}

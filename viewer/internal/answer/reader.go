@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 
@@ -58,7 +59,13 @@ func NewReader(ctx context.Context, view store.View, status *Status, p *Program)
 	return r
 }
 
+// building bounds how many graphs are built at a time: each takes memory beside its samples. A
+// graph ends with its request, so that no place is held for long.
+var building = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
+	building <- struct{}{}
+	defer func() { <-building }()
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	r.err = cmp.Or(r.err, err)
 	return s
@@ -111,11 +118,8 @@ func (r *Reader) generation() string {
 	if r.fixed() {
 		return ""
 	}
-	return Generation(r.Instance, r.info.Generation)
+	return r.Instance + "-" + strconv.FormatUint(r.info.Generation, 36)
 }
-
-// Generation names a generation of the source of a handler.
-func Generation(instance string, n uint64) string { return instance + "-" + strconv.FormatUint(n, 36) }
 
 func (r *Reader) nameTotals() []store.NameTotal {
 	if r.perName == nil {

@@ -6,7 +6,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,7 +149,7 @@ func (l *SpanList) Text() string {
 		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
 	}
 	for _, g := range named[:min(textNames, len(named))] {
-		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), url.QueryEscape(g.Name))
+		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
 	}
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.

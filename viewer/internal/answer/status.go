@@ -187,7 +187,7 @@ func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	case !s.Complete:
 		return r.untilThen("the samples of this span are not in yet")
 	case kind != exporter.KindCPU:
-		return r.noneHit(kind, s)
+		return noneHit(kind, s)
 	case s.SamplesHeld > 0 && s.CPUSamples > 0:
 		return fmt.Sprintf("this span has %s, but none that meets the other conditions of the query", termtext.Plural(s.CPUSamples, "sample"))
 	case s.Coverage == store.CoverageEvicted.String() || s.CPUSamples > 0:
@@ -200,7 +200,7 @@ func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	return fmt.Sprintf("no sample hit this span: it took %s, and two samples are 10 ms of CPU time apart by default", duration(s.Duration))
 }
 
-func (r *Reader) noneHit(kind exporter.Kind, s *Span) string {
+func noneHit(kind exporter.Kind, s *Span) string {
 	return fmt.Sprintf("no %s sample hit this span: it took %s", kind, duration(s.Duration))
 }
 
