@@ -64,6 +64,11 @@ func TestRunningIsBounded(t *testing.T) {
 		}
 		return all
 	}))
+	var got answer.Running
+	getJSON(t, h, "/running?format=json", http.StatusOK, &got)
+	if len(got.Roots) != 200 || got.RootsOmitted != 3 {
+		t.Errorf("got %d roots and %d omitted, want 200 and 3", len(got.Roots), got.RootsOmitted)
+	}
 	if text := get(t, h, "/running?format=text").Body.String(); !strings.HasSuffix(text, "\nand 3 more local roots\n") {
 		t.Errorf("the rest is not in\n%s", text[max(0, len(text)-200):])
 	}
