@@ -51,26 +51,8 @@ func Example() {
 	for _, span := range spans.Spans {
 		fmt.Println(span.Name, span.CPU)
 	}
-	m, err := store.NewMatcher("span_id", store.MatchEqual, id)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	samples, err := view.Samples(store.Query{
-		Stacks:   true,
-		Kind:     exporter.KindCPU,
-		Matchers: []store.Matcher{m},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, sv := range samples.Stacks {
-		fmt.Println(sv.Stack[0].Line[0].Function.Name, sv.Value, samples.Unit)
-	}
 	// Output:
 	// GET /cart 30ms
-	// main.total 30000000 nanoseconds
 }
 
 // exampleProfile has three samples of the span.

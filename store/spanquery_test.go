@@ -42,15 +42,11 @@ func TestSpanQuery(t *testing.T) {
 		q    store.SpanQuery
 		want string
 	}{
-		{"all that ended", store.SpanQuery{}, "add to cart, cart job, GET /items, GET /Cart"},
 		{"part of the name", store.SpanQuery{Contains: "cART"}, "add to cart, cart job, GET /Cart"},
 		{"trace", store.SpanQuery{TraceID: strings.ToUpper(b.SpanContext().TraceID().String())}, "GET /items"},
 		{"trace of an exemplar", store.SpanQuery{TraceID: "t"}, "cart job"},
 		{"no trace's id", store.SpanQuery{TraceID: strings.Repeat("0", 32)}, ""},
-		{"short", store.SpanQuery{MaxDuration: 2 * step}, "GET /items, GET /Cart"},
 		{"neither", store.SpanQuery{MinDuration: step + 1, MaxDuration: 4*step - 1}, "GET /items"},
-		{"from", store.SpanQuery{From: epoch.Add(3 * step)}, "add to cart, cart job"},
-		{"until", store.SpanQuery{Until: epoch.Add(step)}, "GET /Cart"},
 		{"at a moment", store.SpanQuery{From: epoch.Add(2 * step), Until: epoch.Add(2*step + 1)}, "add to cart, GET /items"},
 		{"running", store.SpanQuery{Running: true, Limit: 2}, "GET /cart/slow, add to cart"},
 		{"running for long", store.SpanQuery{Running: true, MinDuration: 5 * step}, "GET /cart/slow"},

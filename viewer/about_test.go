@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,18 +103,6 @@ func TestTailWithoutWall(t *testing.T) {
 	}
 }
 
-// The spans of two services are counted once each, unless a service is named.
-func TestAboutServices(t *testing.T) {
-	s := newStore(t)
-	newRequests(t, s, "shop", "GET /", 30)
-	newRequests(t, s, "bank", "GET /", 60)
-	for service, want := range map[string]string{"": "GET /: 90 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 30.0 ms of CPU each.", "shop": "GET /: 30 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 40.0 ms of CPU each."} {
-		if a, _ := about(t, s, "GET /", "service", service); a.Sentence != want {
-			t.Errorf("service %q: got %q, want %q", service, a.Sentence, want)
-		}
-	}
-}
-
 // Only a query for the spans of a name and nothing else has the name.
 func TestSpanName(t *testing.T) {
 	s := newStore(t)
@@ -170,16 +157,21 @@ func TestAboutOddNames(t *testing.T) {
 	}
 }
 
-func TestAboutNothing(t *testing.T) {
+// The spans of two services are counted once each, unless a service is named. Functions are of
+// all spans of a name.
+func TestAboutConditions(t *testing.T) {
 	s := newStore(t)
 	newRequests(t, s, "shop", "GET /", 30)
-	for _, conditions := range [][]string{{"name", "GET /"}, {"name", "x"}} {
-		a, _ := about(t, s, conditions[1], "min", "1h")
-		if want := fmt.Sprintf("%s: no span that is held meets the conditions.", conditions[1]); a.Sentence != want {
-			t.Errorf("got %q, want %q", a.Sentence, want)
-		}
-		if !strings.Contains(a.Note, "the functions are of all spans of this name, without the other conditions") {
-			t.Errorf("note %q", a.Note)
+	newRequests(t, s, "bank", "GET /", 60)
+	for _, test := range []struct{ name, key, value, sentence, note string }{
+		{"GET /", "service", "", "GET /: 90 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 30.0 ms of CPU each.", ""},
+		{"GET /", "service", "shop", "GET /: 30 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 40.0 ms of CPU each.", ""},
+		{"GET /", "min", "1h", "GET /: no span that is held meets the conditions.", "the functions are of all spans of this name, without the other conditions"},
+		{"x", "service", "shop", "x: no span that is held meets the conditions.", ""},
+	} {
+		a, _ := about(t, s, test.name, test.key, test.value)
+		if a.Sentence != test.sentence || !strings.Contains(a.Note, test.note) {
+			t.Errorf("%+v: got %q, note %q", test, a.Sentence, a.Note)
 		}
 	}
 }

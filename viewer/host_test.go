@@ -80,9 +80,6 @@ func TestHost(t *testing.T) {
 	}
 	var all, after answer.Profile
 	getJSON(t, h, target("/", "query", ".host", "format", "json"), http.StatusOK, &all)
-	if all.Samples != 18 {
-		t.Errorf("the process has %d samples, want all 18", all.Samples)
-	}
 	if diff := cmp.Diff([]flame.TypeTotal{{Type: flame.Kernel, Self: 18e7}}, all.FrameTypes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -98,10 +95,6 @@ func TestHost(t *testing.T) {
 	}
 	if folded := get(t, h, target("/", "query", ".host", "format", "folded")).Body.String(); folded != "main.serve;vfs_read_[k] 180000000\n" {
 		t.Errorf("folded: %q", folded)
-	}
-	diff := get(t, h, target("/comparison", "query", ".host", "leftQuery", `.host{span_name="GET /search"}`, "format", "text"))
-	if diff.Code != http.StatusOK {
-		t.Errorf("comparison: %d %s", diff.Code, diff.Body)
 	}
 }
 
@@ -119,14 +112,8 @@ func TestHostAlone(t *testing.T) {
 	if len(list.Spans) != 1 || list.Spans[0].Query != "shop"+want {
 		t.Fatalf("spans %+v, want one that leads to shop%s", list.Spans, want)
 	}
-	if len(list.Process) != 1 || list.Process[0].Type != "host" {
-		t.Errorf("the process has %v, want the host's profile", list.Process)
-	}
-	if list.Work != ".host{}" {
-		t.Errorf("the time line is of %s", list.Work)
-	}
-	if folded := get(t, h, target("/", "query", want, "format", "folded")).Body.String(); folded != "main.serve;vfs_read_[k] 30000000\n" {
-		t.Errorf("folded: %q", folded)
+	if len(list.Process) != 1 || list.Process[0].Type != "host" || list.Work != ".host{}" {
+		t.Errorf("the process has %v, the time line is of %s, want the host's profile", list.Process, list.Work)
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// A program that reads a page in text gets at most 40 lines, of 100 columns each, however long the
-// names are. Only queries may be longer, for people copy them.
+// A text has at most 40 lines of 100 columns, for names of any length. Only queries may be longer,
+// for people copy them.
 func TestLines(t *testing.T) {
 	s := newStore(t, store.WithSpanAttributes("row"))
 	for i := range 20 {

@@ -4,6 +4,7 @@
 package viewer_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,16 +49,11 @@ func at(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecon
 // start starts a span with a profile of its own so many milliseconds after the epoch.
 func (on *statesOn) start(t *testing.T, parent trace.Span, name string, from int) trace.Span {
 	t.Helper()
-	return on.startAt(t, parent, name, at(from))
-}
-
-func (on *statesOn) startAt(t *testing.T, parent trace.Span, name string, from time.Time) trace.Span {
-	t.Helper()
 	ctx := t.Context()
 	if parent != nil {
 		ctx = trace.ContextWithSpan(ctx, parent)
 	}
-	_, span := on.tracer.Start(ctx, name, trace.WithTimestamp(from))
+	_, span := on.tracer.Start(ctx, name, trace.WithTimestamp(at(from)))
 	span.SetAttributes(attribute.String("pyroscope.profile.id", idOf(span)))
 	return span
 }
@@ -75,10 +71,10 @@ func (on *statesOn) found(s trace.Span, ms int64, leafFirst ...string) {
 
 func end(s trace.Span, ms int) { s.End(trace.WithTimestamp(at(ms))) }
 
-// export exports the wall profile of ten seconds, and the CPU profile of the same time.
-func (on *statesOn) export(t *testing.T, cpu *profileBuilder) {
+// export exports the wall profile of ten seconds, and an empty CPU profile of the same time.
+func (on *statesOn) export(t *testing.T) {
 	t.Helper()
-	exportSecond(t, on.Store, 0, cpu)
+	exportSecond(t, on.Store, 0, newProfileBuilder())
 	on.wall.profile.Comments = []string{on.looks.Comment()}
 	export(t, on.Store, shop, exporter.KindWall, on.wall.profile)
 }
@@ -109,12 +105,7 @@ func answerOf(t *testing.T, s *store.Store, span trace.Span) (*answer.Answer, ma
 
 func wantParts(t *testing.T, got, want map[string]int64) {
 	t.Helper()
-	for class, ms := range want {
-		if got[class] != ms {
-			t.Errorf("%s %d ms, want %d", class, got[class], ms)
-		}
-	}
-	if len(got) != len(want) {
+	if !maps.Equal(got, want) {
 		t.Errorf("parts %v, want %v", got, want)
 	}
 }
@@ -136,7 +127,7 @@ func TestStatesOfFamily(t *testing.T) {
 	on.found(query, 310, "runtime.gopark", "runtime.netpollblock", "internal/poll.runtime_pollWait", "net.(*conn).Read", "main.query")
 	on.found(detached, 800, "runtime.gopark", "time.Sleep", "main.detached")
 	on.found(below, 100, "runtime.gopark", "time.Sleep", "main.below")
-	on.export(t, newProfileBuilder())
+	on.export(t)
 
 	got, parts := answerOf(t, on.Store, root)
 	wantParts(t, parts, map[string]int64{"mutex": 400, "network": 310, "ready without a CPU": 250})
@@ -179,7 +170,7 @@ func TestStatesOfWhatIsMissing(t *testing.T) {
 		Start(t.Context(), "running", trace.WithTimestamp(epoch.AddDate(-20, 0, 0)))
 	defer running.End()
 	on.found(running, 500, "runtime.gopark", "time.Sleep", "main.sleep")
-	on.export(t, newProfileBuilder())
+	on.export(t)
 
 	got, parts := answerOf(t, on.Store, late)
 	wantParts(t, parts, map[string]int64{"sleep": 1000})

@@ -43,12 +43,6 @@ func TestTimeline(t *testing.T) {
 		names   []string
 		want    []string
 	}{
-		"sums": {
-			store.Samples{Sums: []store.Sum{sum("a", 0, 3), sum("b", 0, 5), sum("", 0, 9), sum("a", 0, 3), sum("c", 20, 1)}},
-			cart, 2,
-			[]string{"a", "b"},
-			[]string{"0s+10s: [6 5] 9", "10s+10s: [0 0] 0", "20s+10s: [0 0] 1"},
-		},
 		"a kept span": {
 			store.Samples{Sums: []store.Sum{sum("a", -30, 3)}},
 			cart[:1], 2,
