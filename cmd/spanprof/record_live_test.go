@@ -121,15 +121,12 @@ func TestRecordNothing(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }))
 	t.Cleanup(refusing.Close)
-	empty := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(empty.Close)
 	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<title>Log in</title>")) }))
 	t.Cleanup(login.Close)
 	away := httptest.NewServer(http.NotFoundHandler())
 	away.Close()
 	for address, want := range map[string]string{
 		refusing.URL: "401 Unauthorized: who are you?",
-		empty.URL:    "404 Not Found",
 		login.URL:    "(a page to log in?): an HTML page",
 		away.URL:     "connection refused",
 	} {

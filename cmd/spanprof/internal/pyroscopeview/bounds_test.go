@@ -86,14 +86,23 @@ func TestNear(t *testing.T) {
 			}
 			body, _ := io.ReadAll(r.Body)
 			_ = json.Unmarshal(body, &asked)
+			total := 0
+			if asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End {
+				total = 7
+			}
 			w.Header().Set("Content-Type", "application/json")
-			held := asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End
-			_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, map[bool]int{true: 7}[held])
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/Series"):
+				large{series: 1}.ServeHTTP(w, r)
+			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(asked.End-asked.Start)*time.Millisecond <= nearTime && total > 0:
+				_, _ = io.WriteString(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa"}]}]}]}`)
+			default:
+				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, total)
+			}
 		}))
-		v.held, v.from, v.until = []series{}, now.Add(-24*time.Hour), now
-		s, err := v.near(conditions{labels: "{}"}, exporter.KindCPU)
-		if err != nil || s.From.After(at) || !s.Until.After(at) || s.Until.Sub(s.From) > nearTime {
-			t.Errorf("%s ago: %v to %v, %v", ago, s.From, s.Until, err)
+		v.from, v.until = now.Add(-24*time.Hour), now
+		if spans, err := v.byID("00000000000000aa"); err != nil || len(spans) != 1 || spans[0].Name != "GET /" || spans[0].CPU != 7 {
+			t.Errorf("%s ago: %+v, %v", ago, spans, err)
 		}
 	}
 }

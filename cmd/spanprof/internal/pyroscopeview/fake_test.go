@@ -88,7 +88,6 @@ func TestStacks(t *testing.T) {
 		{[]string{countType}, store.Query{Kind: exporter.KindCPU, SampleType: "samples", Stacks: true}, []int64{5, 7}, 12, 12, 0},
 		{[]string{cpuType, countType}, store.Query{Kind: exporter.KindCPU, Stacks: true}, nil, 0, 0, 0},
 		{[]string{heapType}, store.Query{Kind: exporter.KindHeap, Stacks: true}, []int64{5}, 5, 1, 1},
-		{[]string{heapType}, store.Query{Kind: exporter.KindHeap, Stacks: true}, nil, 0, 0, 0},
 		{[]string{delayType}, store.Query{Kind: exporter.KindMutex, Stacks: true}, []int64{5}, 5, 1, 0},
 	} {
 		f := &fake{types: test.types, answers: map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"42"}}`}}
