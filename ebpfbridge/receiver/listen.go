@@ -29,7 +29,7 @@ func Listen(path string) (*Listener, error) {
 	if err := checkDirectory(filepath.Dir(path), own); err != nil {
 		return nil, fmt.Errorf("receiver: socket %s: %w", path, err)
 	}
-	l, err := handout.ListenUnix(path, 0o666) // for root without CAP_DAC_OVERRIDE; Accept refuses others
+	l, err := handout.ListenUnix(path)
 	if err != nil {
 		return nil, fmt.Errorf("receiver: %w", err)
 	}

@@ -44,6 +44,7 @@ var formats = []format{
 	{regexp.MustCompile(`^\s*[\[{]`), "JSON: " + pprofInstead},
 	{regexp.MustCompile(`^(goroutine profile: total|threadcreate profile: total|--- (mutex|contention|threadcreate)|goroutine \d+ \[|heap profile:|\d+ @ 0x)`), "the text of net/http/pprof: fetch the profile without debug= in the address"},
 	{regexp.MustCompile(`^\S.* +\d+ .*\d+\.\d+: +\d+ [\w:-]+: *\n\s+[0-9a-f]+ `), "the output of perf script: convert perf.data by perf_to_profile (github.com/google/perf_data_converter)"},
+	{regexp.MustCompile(`^<!doctype html>(?s:.*)<title>spanprof</title>`), "a page of spanprof: open it in a browser"},
 	{regexp.MustCompile(`^[^\n;]+(;[^\n;]*)* \d+(\.\d+)?\r?\n`), "folded stacks, the input of flamegraph.pl: " + pprofInstead},
 }
 

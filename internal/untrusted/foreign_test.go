@@ -54,6 +54,7 @@ func TestFileForeign(t *testing.T) {
 		"without debug=":                text(t, "goroutine"),
 		"perf script":                   []byte("python3  1234  5.678901:     250000 cpu-clock:pppH: \n\tffffffff81  sym ([kernel])\n"),
 		"folded stacks":                 []byte("main;work;hash 12\nmain;idle 3\n"),
+		"of spanprof: open it in":       []byte("<!doctype html>\n<style></style>\n<title>spanprof</title>"),
 		"an HTML page":                  []byte("<!DOCTYPE html><title>Log in</title>"),
 		"profile without debug= in the": []byte("goroutine 1 [running]:\nmain.main()\n"),
 	} {

@@ -45,8 +45,6 @@ const (
 const (
 	// hold is how long a request waits for a message.
 	hold = 20 * time.Second
-	// drain is how long an answer may take when serving ends.
-	drain = time.Second
 
 	path        = "/samples"
 	agentHeader = "Spanprof-Agent"
@@ -108,21 +106,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		},
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-		defer cancel()
-		if server.Shutdown(last) != nil {
-			_ = server.Close()
-		}
-	})
-	err := server.Serve(l)
-	if stop() {
-		return errors.Join(err, server.Close())
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	err := errors.Join(server.Serve(l), server.Close())
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the end of ctx is how serving ends
 	}
-	<-stopped
-	return nil
+	return err
 }
 
 // add begins to serve the process that connected. A process that connects again leaves its
