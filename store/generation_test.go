@@ -16,10 +16,10 @@ import (
 func TestGeneration(t *testing.T) {
 	s := newStore(t)
 	tracer := spanprof.NewTracerProvider(newTracerProvider(s)).Tracer("")
-	last := s.Generation()
+	last := s.Info().Generation
 	check := func(what string, moves bool) {
 		t.Helper()
-		got := s.Generation()
+		got := s.Info().Generation
 		if moves != (got != last) {
 			t.Errorf("%s: generation %d, before %d", what, got, last)
 		}

@@ -108,9 +108,9 @@ func causeOf(err error) string {
 // synchronous is the handler of [Synchronous], nil in a program.
 var synchronous atomic.Pointer[func(error)]
 
-// Synchronous is for tests. Until restore is called, handle is the handler of otel.Handle. Every
-// Reporter of the process calls it before Report returns. The limit of one report per minute
-// stays. handle must not use the component that reports.
+// Synchronous is for tests. Until restore is called, handle is the handler of otel.Handle, and
+// every Reporter of the process calls it before Report returns. The limit of one report per
+// minute stays. handle must not use the component that reports.
 func Synchronous(handle func(error)) (restore func()) {
 	before, handler := synchronous.Swap(&handle), otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
