@@ -34,7 +34,7 @@ func TestExactTimes(t *testing.T) {
 	_, span := newTracerProvider(s).Tracer("test").Start(t.Context(), "GET /", at(0))
 	span.End(at(0.1))
 	id := idOf(span)
-	generation := s.Generation()
+	generation := s.Info().Generation
 	for _, times := range []string{`{"durationNs":1}`, `{"durationNs":2}`} {
 		if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestExactTimes(t *testing.T) {
 			t.Errorf("exact times %q, %t, want %q", got, has, times)
 		}
 	}
-	if s.Generation() == generation {
+	if s.Info().Generation == generation {
 		t.Error("the generation is the same after exact times came")
 	}
 	for _, other := range []string{"", "x", "0123456789abcdef"} {

@@ -67,8 +67,5 @@ func (s *Store) Windows() []WindowInfo { return must(s, View.Windows) }
 
 func (s *Store) Info() Info { return must(s, func(v View) (Info, error) { return v.Info(), nil }) }
 
-// Generation returns the generation that a view opened now has.
-func (s *Store) Generation() uint64 { return s.Info().Generation }
-
 // Restored waits until the files of earlier processes are read.
 func (s *Store) Restored() { <-s.room.Restored() }

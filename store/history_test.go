@@ -248,9 +248,9 @@ func (h *chronicle) window(service string, kind exporter.Kind) {
 	}
 	h.windows = append(h.windows, w)
 	h.received++
-	before := h.store.Generation()
+	before := h.store.Info().Generation
 	export(h.t, h.store, exporter.NewParsedProfile(exporter.Window{Kind: kind, Start: w.start, Duration: step, Resource: resourceOf(service)}, p))
-	if h.store.Generation() <= before {
+	if h.store.Info().Generation <= before {
 		h.fail("a window came, and the generation is still %d", before)
 	}
 }
