@@ -20,14 +20,8 @@
 // The agent keeps the first 10 labels of a goroutine by key. It cuts keys to 15
 // bytes and values to 47. So have fewer than 10 labels before "profile_id" in the alphabet.
 //
-// # The other direction
-//
-// Package receiver joins the agent's samples with this process's spans. This package
-// links no gRPC, so that publishing alone stays small.
-//
-// # Limits
-//
 // There is one process context per process. If another library, such as Datadog's
 // tracer, has published one, Publish returns [ErrPublished] and leaves it alone.
-// Only Linux has process contexts.
+//
+// Package receiver joins the agent's samples with this process's spans.
 package ebpfbridge

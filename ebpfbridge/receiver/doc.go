@@ -20,8 +20,8 @@
 //	ebpf-profiler -collection-agent unix:///run/shop/otlp.sock -disable-tls -t go,labels
 //
 // This is for a machine with one program. With several, or with containers, command
-// hostview takes the agent's messages. [Receiver.Subscribe] takes this process's samples
-// from its socket. [Host] is hostview without its page.
+// hostview takes the agent's messages, and [Receiver.Subscribe] this process's samples from it.
+// [Host] is hostview without its page.
 //
 // A sender can forge samples on any span. [Listen] accepts agents of root and of the own user
 // only. An agent sends the whole host, with the host's process ids. A process in another pid
@@ -51,7 +51,5 @@
 // # Limits
 //
 // Host samples and the in-process CPU profiler measure the same CPU time: never add them.
-// Names of C functions come from the process's own files, see internal/symbols. A message
-// has at most 2 MiB compressed, 32 MiB inflated and 80 MiB decoded, and 128 MiB as pprof.
-// Larger ones are refused.
+// A message has at most 2 MiB compressed, 32 MiB inflated, 80 MiB decoded and 128 MiB as pprof.
 package receiver

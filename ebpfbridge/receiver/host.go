@@ -4,10 +4,10 @@
 package receiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -138,14 +138,10 @@ const (
 // withService returns a resource with the name of a service. Threads of the kernel have
 // no executable.
 func withService(r *resource.Resource) *resource.Resource {
-	if v, ok := r.Set().Value("service.name"); ok && v.AsString() != "" {
+	if v, _ := r.Set().Value("service.name"); v.AsString() != "" {
 		return r
 	}
-	name := "(no executable)"
-	if v, ok := r.Set().Value("process.executable.name"); ok && v.AsString() != "" {
-		name = v.AsString()
-	} else if v, ok := r.Set().Value("process.executable.path"); ok && v.AsString() != "" {
-		name = path.Base(v.AsString())
-	}
+	v, _ := r.Set().Value("process.executable.name")
+	name := cmp.Or(v.AsString(), "(no executable)")
 	return resource.NewSchemaless(append(r.Attributes(), attribute.String("service.name", name))...)
 }

@@ -118,12 +118,9 @@ func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb
 //
 //	go func() { errs <- r.Subscribe(ctx, "/run/spanprof/host.sock") }()
 //
-// It connects again, with pauses of up to ten seconds, whenever it loses the connection
-// or there is none; otel.Handle gets why, once a minute. A process has one
-// connection: of several, the last one works. It returns an error for an invalid path.
-//
-// Do not give the receiver the agent's own messages as well: it would count the samples
-// twice.
+// It connects again, with pauses of up to ten seconds. Of several connections of a process, the
+// last one works. It returns an error for an invalid path. Do not give the receiver the agent's
+// own messages as well: it would count the samples twice.
 func (r *Receiver) Subscribe(ctx context.Context, path string) error {
 	err := handout.Read(ctx, path, func(connection string, m *collectorpb.ExportProfilesServiceRequest) {
 		r.mu.Lock()

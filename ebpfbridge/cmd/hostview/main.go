@@ -13,10 +13,6 @@
 // Only the agent needs privileges. Hostview refuses samples of users other than root and its
 // own. Only these may have write permission for the directory of -listen. Do not give programs
 // this directory: -socket has another one.
-//
-// Hostview names the functions of C code in files that it may read: as root, in all files.
-// With -socket, it must run in the host's pid namespace. Receiver.Subscribe of package
-// ebpfbridge/receiver is the programs' side.
 package main
 
 import (

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/viewer"
 )
 
@@ -38,9 +39,9 @@ func (p *pageStatus) status() viewer.Status {
 	case s.Refused > 0:
 		v.Message = fmt.Sprintf("%d of %d messages of agents were refused, the last one because: %s", s.Refused, s.Messages, s.Reason)
 	case unknown > 0:
-		v.Message = fmt.Sprintf("The agent has started, and is still learning %s: their samples are missing until then.", count(unknown))
+		v.Message = fmt.Sprintf("The agent has started, and is still learning %s: their samples are missing until then.", termtext.Plural(unknown, "program"))
 	case unreadable > 0:
-		v.Message = fmt.Sprintf("%s in the last 10 s: frames of the kernel only. The agent may not read their files, or their stacks: see CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE in the README.", count(unreadable))
+		v.Message = fmt.Sprintf("%s in the last 10 s: frames of the kernel only. The agent may not read their files, or their stacks: see CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE in the README.", termtext.Plural(unreadable, "program"))
 	case s.Unreadable:
 		v.Message = "Some C functions are addresses: hostview may not read a process's files, or they exceed its bounds. Run it as root, or with CAP_SYS_PTRACE."
 	}
@@ -50,9 +51,6 @@ func (p *pageStatus) status() viewer.Status {
 	add("processes in the last 10 s", all)
 	add("agent: messages", s.Messages)
 	add("agent: messages refused", s.Refused)
-	add("processes with frames of the kernel only", unreadable)
-	add("processes that a new agent is still learning", unknown)
-	add("agent: profiles of other kinds", s.Other)
 	add("agent: connections refused, of users that may not send", s.RefusedAgents)
 	add("samples with certain labels", s.First+s.Witnessed)
 	add("samples that may belong to any span", s.Ambiguous)
@@ -63,11 +61,4 @@ func (p *pageStatus) status() viewer.Status {
 	add("socket: samples lost, as programs read too slowly", s.Lost)
 	add("socket: connections refused", s.RefusedSubscribers)
 	return v
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }
