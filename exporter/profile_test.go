@@ -76,13 +76,6 @@ func TestProfileSampleTimes(t *testing.T) {
 	}
 }
 
-func TestProfileErrors(t *testing.T) {
-	_, err := exporter.NewProfile(exporter.Window{Kind: exporter.KindHeap}, []byte("no profile")).Parsed()
-	if err == nil || !strings.Contains(err.Error(), "parse heap profile") {
-		t.Errorf("Parsed() of text: %v", err)
-	}
-}
-
 // Encoding a profile does not write to data that others read, merge or copy.
 func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 	f := &profile.Function{ID: 1, Name: "f"}
