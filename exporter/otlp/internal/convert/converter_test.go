@@ -5,6 +5,8 @@ package convert_test
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +53,11 @@ const (
 // cpuProfile returns one like Go's: a sample of a span, with an inlined call,
 // and one of C code.
 func cpuProfile() *profile.Profile {
-	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x2000, File: "/bin/app", BuildID: "c89b1120", HasFunctions: true}
+	self, err := os.Executable()
+	if err != nil {
+		self = "/bin/app"
+	}
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x2000, File: self, BuildID: "c89b1120", HasFunctions: true}
 	main := &profile.Function{ID: 1, Name: "main.main", SystemName: "main.main", Filename: "main.go", StartLine: 3}
 	inlined := &profile.Function{ID: 2, Name: "main.inlined", SystemName: "main.inlined", Filename: "main.go", StartLine: 9}
 	located := &profile.Location{ID: 1, Mapping: m, Address: 0x1234, Line: []profile.Line{{Function: inlined, Line: 10}, {Function: main, Line: 4}}}
@@ -126,6 +132,12 @@ func TestMessage(t *testing.T) {
 		t.Errorf("attributes of C's location: %s", diff)
 	}
 	ofMapping := attributes(m, d.MappingTable[l.MappingIndex].AttributeIndices)
+	if runtime.GOOS == "linux" && !slices.ContainsFunc(ofMapping, func(a string) bool {
+		hash, ok := strings.CutPrefix(a, "process.executable.build_id.htlhash=")
+		return ok && len(hash) == 32
+	}) {
+		t.Errorf("no htlhash of the program in %q", ofMapping)
+	}
 	for _, want := range []string{"process.executable.build_id.gnu=c89b1120", "pprof.mapping.has_functions=true"} {
 		if !slices.Contains(ofMapping, want) {
 			t.Errorf("no %s in %q", want, ofMapping)
@@ -215,5 +227,17 @@ func TestTooLarge(t *testing.T) {
 	}
 	if m, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, &profile.Profile{})); m != nil || err != nil {
 		t.Errorf("a message for no samples: %v, %v", m, err)
+	}
+}
+
+func TestFrameOfC(t *testing.T) {
+	for file, want := range map[string]string{"main.go": "go", "indexbyte_amd64.s": "go", "": "go", "zlib.c": "native", "zlib.h": "native"} {
+		p := cpuProfile()
+		p.Function[0].Filename, p.Function[1].Filename = file, file
+		m := request(t, exporter.NewParsedProfile(window, p))
+		l := m.Dictionary.LocationTable[m.Dictionary.StackTable[profilesOf(m)[0].Samples[0].StackIndex].LocationIndices[0]]
+		if diff := cmp.Diff([]string{"profile.frame.type=" + want}, attributes(m, l.AttributeIndices)); diff != "" {
+			t.Errorf("%q: %s", file, diff)
+		}
 	}
 }

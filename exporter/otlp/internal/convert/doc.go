@@ -15,8 +15,8 @@
 // The labels trace_id and span_id become a Link, OTLP's relation of a sample to its
 // span. All other labels become attributes of the sample under their own names.
 //
-// profile.frame.type is not in pprof. It is native for frames with only an address, as of C, and
-// go for all others. The attribute spanprof.profile.kind of the scope is the profile's kind.
+// profile.frame.type is not in pprof. It is native for functions of C's files and frames with
+// only an address, and go for all others. The attribute spanprof.profile.kind of the scope is the profile's kind.
 //
 // # What is lost
 //

@@ -5,8 +5,10 @@ package convert
 
 import (
 	"encoding/binary"
+	"path"
 
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 )
@@ -22,11 +24,7 @@ func (e *encoder) location(l *profile.Location) int32 {
 		Address:      l.Address,
 		Lines:        make([]*profilespb.Line, len(l.Line)),
 	}
-	frameType := semconv.ProfileFrameTypeGo
-	if len(l.Line) == 0 { // of C or the vDSO
-		frameType = semconv.ProfileFrameTypeNative
-	}
-	location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(frameType, ""))
+	location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(frameType(l), ""))
 	if l.IsFolded {
 		location.AttributeIndices = append(location.AttributeIndices, e.dict.attribute(semconv.PprofLocationIsFolded(true), ""))
 	}
@@ -41,6 +39,18 @@ func (e *encoder) location(l *profile.Location) int32 {
 	i := e.dict.location(e.locationKey(location), location)
 	e.locations[l] = i
 	return i
+}
+
+// frameType returns the language of a frame. Frames with only an address are of C or the vDSO.
+func frameType(l *profile.Location) attribute.KeyValue {
+	if len(l.Line) == 0 {
+		return semconv.ProfileFrameTypeNative
+	}
+	switch path.Ext(l.Line[0].Function.Filename) {
+	case ".c", ".cc", ".cpp", ".h", ".S":
+		return semconv.ProfileFrameTypeNative
+	}
+	return semconv.ProfileFrameTypeGo
 }
 
 // locationKey returns bytes that are equal for equal locations only.

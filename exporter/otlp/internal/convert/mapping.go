@@ -35,6 +35,9 @@ func (e *encoder) mappingAttributes(m *profile.Mapping) []int32 {
 	if m.BuildID != "" {
 		add(buildID(validUTF8(m.BuildID)))
 	}
+	if exe := thisExecutable(); m.File != "" && m.File == exe.path {
+		add(semconv.ProcessExecutableBuildIDHtlhash(exe.hash))
+	}
 	for _, flag := range []struct {
 		set bool
 		key attribute.Key
