@@ -70,7 +70,8 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		}
 		return cmp.Compare(b.value, a.value)
 	}
-	for _, s := range slices.Backward(v.whole) {
+	var last *listed                             // of the list that was cut
+	for _, s := range slices.Backward(v.whole) { // the newest first: then most of the others have no place
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -85,10 +86,15 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 			if q.Match != nil && !q.Match(r.id) {
 				continue
 			}
+			l := listed{place{r, s}, v.value(r, q.Order)}
+			if last != nil && compare(l, *last) > 0 {
+				continue
+			}
 			// A list of twice the limit is cut to the limit.
-			if top = append(top, listed{place{r, s}, v.value(r, q.Order)}); q.Limit > 0 && len(top)/2 >= q.Limit {
+			if top = append(top, l); q.Limit > 0 && len(top)/2 >= q.Limit {
 				slices.SortFunc(top, compare)
 				top = top[:q.Limit]
+				last = &top[q.Limit-1]
 			}
 		}
 	}

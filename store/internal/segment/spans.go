@@ -192,13 +192,7 @@ func (s *spans) dropHalf(profiled int64, keys *attributes.Keys) (sampled []ident
 			sampled = append(sampled, id)
 		}
 	}
-	s.drop(drop)
-	return sampled
-}
-
-// drop removes the records with the given places. Copies keep theirs. Their texts are removed
-// if they take most of the memory.
-func (s *spans) drop(which []bool) {
+	// Copies keep their records. Texts are removed if they take most of the memory.
 	old, texts := s.list, s.texts.list
 	s.list, s.children = make([]record, 0, len(old)*3/4), nil
 	s.byID, s.indexed = nil, 0
@@ -208,7 +202,7 @@ func (s *spans) drop(which []bool) {
 	}
 	for i := range old {
 		r := old[i]
-		if which[i] {
+		if drop[i] {
 			if !r.child {
 				s.evicted++
 				s.listed--
@@ -222,6 +216,7 @@ func (s *spans) drop(which []bool) {
 		}
 		s.list = append(s.list, r)
 	}
+	return sampled
 }
 
 // ended returns a record as it was added.
