@@ -69,8 +69,8 @@ func parseQuery(params url.Values, name, from, until string) (answer.Query, erro
 	if q.From, q.Until, err = parseRange(params, from, until); err != nil {
 		return q, err
 	}
-	q.KeepIDs = params.Get("labels") == "ids"
-	return q, nil
+	q.KeepIDs, err = parseFlag(params, "labels", "ids")
+	return q, err
 }
 
 const (
@@ -99,9 +99,16 @@ func parseSpans(asked *question) (err error) {
 		Running:  true,
 		Order:    order,
 		// The spans of a trace, and those below a span, are listed one by one.
-		Requests:   params.Get("flat") != "true" && params.Get("trace") == "" && params.Get("below") == "",
-		OnlyErrors: params.Get("error") == "true",
-		Limit:      defaultSpans,
+		Requests: params.Get("trace") == "" && params.Get("below") == "",
+		Limit:    defaultSpans,
+	}
+	flat, err := parseFlag(params, "flat", "true")
+	if err != nil {
+		return err
+	}
+	q.Requests = q.Requests && !flat
+	if q.OnlyErrors, err = parseFlag(params, "error", "true"); err != nil {
+		return err
 	}
 	if asked.format == formatText {
 		q.Limit = textRows
@@ -142,6 +149,15 @@ func parseNames(q *question) error {
 		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
 	}
 	return parseSpans(q)
+}
+
+// parseFlag reports whether a parameter has its only value.
+func parseFlag(params url.Values, name, on string) (bool, error) {
+	value := params.Get(name)
+	if value != "" && value != on {
+		return false, answer.BadRequestf("%s %q: expected %s or nothing", name, value, on)
+	}
+	return value == on, nil
 }
 
 // parseRange reads the time [from, until) from two parameters. A missing one leaves that

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -40,7 +41,7 @@ func TestRunning(t *testing.T) {
 		{ProfileID: "00f067aa0ba902b7", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Name: "GET /search", Goroutines: 4, Stacks: []answer.Stack{{Goroutines: 4, Frames: stack.Frames}}, Query: `.cpu{profile_id="00f067aa0ba902b7"}`},
 		{ProfileID: "job 7", Goroutines: 2, Stacks: []answer.Stack{stack}, Query: `.cpu{profile_id="job 7"}`},
 	}
-	if diff := cmp.Diff(want, got.Roots); diff != "" {
+	if diff := cmp.Diff(want, got.Roots, cmpopts.IgnoreUnexported(answer.Root{})); diff != "" {
 		t.Errorf("roots (-want +got):\n%s", diff)
 	}
 	if !got.Status.CanListRunning || !strings.Contains(got.Note, "Labels of pprof.Do have no age") {

@@ -39,6 +39,8 @@ type Root struct {
 	AgeNs      int64   `json:"ageNs,omitempty"`
 	Goroutines int     `json:"goroutines"`
 	Stacks     []Stack `json:"stacks"`
+	// places has the index in Stacks by the frames.
+	places map[string]int
 	// Query selects its samples.
 	Query string `json:"query"`
 }
@@ -52,17 +54,22 @@ type Stack struct {
 
 // Add adds goroutines at one place.
 func (r *Root) Add(goroutines int, frames []runtime.Frame) {
-	s := Stack{Goroutines: goroutines}
-	r.Goroutines += goroutines
+	var text []string
 	for _, f := range frames {
-		s.Frames = append(s.Frames, fmt.Sprintf("%s  %s:%d", f.Function, path.Base(f.File), f.Line))
+		text = append(text, fmt.Sprintf("%s  %s:%d", f.Function, path.Base(f.File), f.Line))
 	}
-	same := slices.IndexFunc(r.Stacks, func(of Stack) bool { return slices.Equal(of.Frames, s.Frames) })
-	if same < 0 {
-		r.Stacks = append(r.Stacks, s)
-	} else {
-		r.Stacks[same].Goroutines += goroutines
+	key := strings.Join(text, "\n")
+	place, known := r.places[key]
+	if !known {
+		if r.places == nil {
+			r.places = map[string]int{}
+		}
+		place = len(r.Stacks)
+		r.places[key] = place
+		r.Stacks = append(r.Stacks, Stack{Frames: text})
 	}
+	r.Goroutines += goroutines
+	r.Stacks[place].Goroutines += goroutines
 }
 
 const maxRoots = 200

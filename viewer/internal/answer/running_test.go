@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -36,7 +37,7 @@ func TestLeaked(t *testing.T) {
 		},
 		{Name: "(no span)", Goroutines: 1, Query: `.cpu{span_name=""}`, Stacks: []Stack{{1, []string{"main.wait  main.go:9"}}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Root{})); diff != "" {
 		t.Errorf("leaks (-want +got):\n%s", diff)
 	}
 	if text := (&Leaks{Names: got}).Text(); !strings.Contains(text, "GET /report leaked 4 goroutines  .cpu{") {

@@ -108,7 +108,7 @@ func (r *Reader) named(q store.SpanQuery) []store.Span {
 		return spans
 	}
 	label, limit := q.Name, q.Limit
-	q.Name, q.Limit = "", sampledSpans
+	q.Name, q.Limit = "", 0 // without a limit
 	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
 	return spans[:min(limit, len(spans))]
 }
