@@ -81,9 +81,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 		p.SampleType = append(p.SampleType, t.pprof())
 	}
 	to, current := newSegment(), newest(windows)
-	type key struct{ group, stack uint32 }
-	var places table[key]
-	sums, width := []int64{}, len(types)
+	places, sums, width := sumPlaces{others: make(map[uint64]int)}, []int64{}, len(types)
 	var mappings []uint32
 	var c *copier
 	var labelled copies // the groups of sets without ids
@@ -92,7 +90,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 			return nil, err
 		}
 		f := &windows[i]
-		if c == nil || c.from.Segment != f.of {
+		if c == nil || c.from != f.of {
 			c = newCopier(to, f.of)
 			labelled = make(copies, len(f.of.sets.list))
 		}
@@ -105,7 +103,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 		}
 		p.DefaultSampleType = cmp.Or(p.DefaultSampleType, f.standard)
 		for _, m := range f.mappings {
-			mappings = append(mappings, c.to.mapping(c.from.mapping(m)))
+			mappings = append(mappings, c.mapping(m))
 		}
 		columns := make([]int, len(types))
 		for k, t := range types {
@@ -125,7 +123,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					g = c.group(uint32(from))
 				}
 			}
-			at := int(places.add(key{g, c.stack(uint32(f.stacks.At(row)))}))
+			at := places.of(g, c.stack(uint32(f.stacks.At(row))))
 			if at*width == len(sums) {
 				sums = append(sums, make([]int64, width)...)
 			}
@@ -135,7 +133,7 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 					values[k] += tuple[column]
 				}
 			}
-			if limit > 0 && len(places.list) > limit {
+			if limit > 0 && len(places.keys) > limit {
 				return nil, fmt.Errorf("%s profile: %w: %d", f.kind, ErrTooMany, limit)
 			}
 		}
@@ -147,16 +145,47 @@ func encode(ctx context.Context, windows []found, types []ValueType, withoutIDs 
 	for _, m := range mappings {
 		e.mapping(m)
 	}
-	for i, of := range places.list {
+	for i, of := range places.keys {
 		sm := &profile.Sample{Value: sums[i*width:][:width:width]}
 		// Older windows leave sums of 0 if values are momentary.
 		if slices.ContainsFunc(sm.Value, func(v int64) bool { return v != 0 }) {
-			sm.Location = e.stack(of.stack)
-			e.labels(sm, of.group)
+			sm.Location = e.stack(uint32(of))
+			e.labels(sm, uint32(of>>32))
 			p.Sample = append(p.Sample, sm)
 		}
 	}
 	return p, nil
+}
+
+// sumPlaces finds the sum of a group and a stack. The first groups have tables by stack:
+// without ids, most rows are of few groups.
+type sumPlaces struct {
+	keys   []uint64 // of the sums: group and stack
+	tables [64][]int32
+	others map[uint64]int
+}
+
+// of returns the place of a sum, len(p.keys)-1 for a new one.
+func (p *sumPlaces) of(group, stack uint32) int {
+	key := uint64(group)<<32 | uint64(stack)
+	if int(group) >= len(p.tables) {
+		at, ok := p.others[key]
+		if !ok {
+			at = len(p.keys)
+			p.others[key], p.keys = at, append(p.keys, key)
+		}
+		return at
+	}
+	table := p.tables[group]
+	if missing := int(stack) + 1 - len(table); missing > 0 {
+		table = append(table, make([]int32, missing)...)
+		p.tables[group] = table
+	}
+	if table[stack] == 0 {
+		p.keys = append(p.keys, key)
+		table[stack] = int32(len(p.keys))
+	}
+	return int(table[stack]) - 1
 }
 
 func (e *encoder) mapping(n uint32) *profile.Mapping {

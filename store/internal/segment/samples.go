@@ -107,7 +107,7 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	b.flush()
 	slices.Sort(b.ids)
-	a.ProfileIDs, a.Names = len(slices.Compact(b.ids))+len(b.texts), slices.Sorted(maps.Keys(b.names))
+	a.ProfileIDs, a.Names = len(union(append(b.sorted, slices.Compact(b.ids))))+len(b.texts), slices.Sorted(maps.Keys(b.names))
 	a.Looks = looksOf(windows)
 	return a, nil
 }
@@ -197,8 +197,13 @@ func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, er
 	windows, err := v.find(ctx, &all)
 	totals := make(map[exporter.Kind]int64)
 	for i := range windows {
-		for row := range windows[i].rows() {
-			totals[windows[i].kind] += windows[i].count(row)
+		f := &windows[i]
+		if f.match.is == nil {
+			totals[f.kind] += f.window.samples
+			continue
+		}
+		for row := range f.rows() {
+			totals[f.kind] += f.count(row)
 		}
 	}
 	return totals, err

@@ -20,8 +20,9 @@ type adder struct {
 	labels table[string]
 	sums   table[uint32] // stacks in the order of the answer
 	places []int         // 1 more than the place of the last sum of some labels
-	// ids and texts are the values of profile_id, names the values of span_name.
-	ids          []ident.Key // perhaps several times
+	// sorted, ids and texts are the values of profile_id, names the values of span_name.
+	sorted       [][]ident.Key
+	ids          []ident.Key // of odd groups, perhaps several times
 	texts, names map[string]bool
 
 	// of is the segment of the last window. copier is nil if it has the stacks of the answer.
@@ -113,7 +114,9 @@ func (b *adder) note(s *Segment, g uint32) {
 		return
 	}
 	b.seen[g] = true
-	if profile, _ := s.idsIn(g); profile != 0 {
+	if !s.groups.list[g].odd {
+		// in the order of the index: see profiles
+	} else if profile, _ := s.idsIn(g); profile != 0 {
 		b.ids = append(b.ids, profile)
 	} else if id := s.label(g, labelkey.ProfileID); id != "" {
 		b.texts[id] = true
@@ -122,6 +125,38 @@ func (b *adder) note(s *Segment, g uint32) {
 		b.named[set] = true
 		b.names[s.value(set, labelkey.SpanName)] = true
 	}
+}
+
+// profiles returns the different values of profile_id of some groups, sorted.
+func (s *Segment) profiles(groups []bool) (ids []ident.Key) {
+	last := ident.Key(0)
+	for i := range s.index.order.Len() {
+		g := s.index.order.At(i)
+		if id := s.groups.list[g].span; groups[g] && id != last {
+			last, ids = id, append(ids, id)
+		}
+	}
+	return ids
+}
+
+// union merges sorted lists. Equal ids become one.
+func union(lists [][]ident.Key) []ident.Key {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	a, b := union(lists[:len(lists)/2]), union(lists[len(lists)/2:])
+	all := make([]ident.Key, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		least := min(a[0], b[0])
+		all = append(all, least)
+		if a[0] == least {
+			a = a[1:]
+		}
+		if b[0] == least {
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 // labelsOf returns the place of the labels that a query sums by.
@@ -153,6 +188,9 @@ func (b *adder) flush() {
 		}
 		b.answer.Sums[at].Value += value
 		b.answer.Sums[at].Samples += b.samples[n]
+	}
+	if b.seen != nil {
+		b.sorted = append(b.sorted, b.of.profiles(b.seen))
 	}
 	b.values, b.samples, b.seen = nil, nil, nil
 }
