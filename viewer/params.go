@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,13 +141,6 @@ func parseSpans(asked *question) (err error) {
 	q.From, q.Until, err = parseRange(params, "from", "until")
 	asked.spans, asked.from, asked.until = q, q.From, q.Until
 	return err
-}
-
-func parseNames(q *question) error {
-	if q.sort = cmp.Or(q.params.Get("sort"), "cpu"); !slices.Contains(answer.Sorts, q.sort) {
-		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
-	}
-	return parseSpans(q)
 }
 
 // parseFlag reports whether a parameter has its only value.

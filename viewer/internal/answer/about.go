@@ -90,24 +90,21 @@ func (r *Reader) spread(name string, held []store.Span) string {
 	var durations []time.Duration
 	var cpu time.Duration
 	for i := range held {
-		cpu += held[i].CPU
+		cpu += held[i].CPUInclusive
 		if !held[i].Manual {
 			durations = append(durations, held[i].Duration)
 		}
 	}
-	for _, of := range sums.NameSpreads(held) { // by service
-		cpu += of.Below
-	}
-	d := sums.TimesOf(durations)
-	if d == nil {
+	if len(durations) == 0 {
 		return name + ": no span that is held meets the conditions."
 	}
+	slices.Sort(durations)
 	count := termtext.Plural(len(held), "span")
 	if len(held) == sampledSpans {
 		count = "the newest " + count
 	}
 	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
-		duration(d.P50), duration(d.P95), duration(d.Max), duration(cpu/time.Duration(len(held))))
+		duration(sums.Quantile(durations, 50)), duration(sums.Quantile(durations, 95)), duration(durations[len(durations)-1]), duration(cpu/time.Duration(len(held))))
 }
 
 func (r *Reader) tail(held []store.Span) *tail.Result {
