@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -35,28 +33,10 @@ type RunningStack struct {
 // WithLeaks sets the function that writes the profile goroutineleak of runtime/pprof. The page
 // running then has a button that finds leaked goroutines. By default there is no such button.
 //
-// f costs a garbage collection. It is called for each click, and for each request of a program. A
-// handler calls it once at a time.
+// f costs a garbage collection. It is called for each POST to leaks. A handler calls it once at
+// a time.
 func WithLeaks(f func(io.Writer) error) Option {
 	return optionFunc(func(c *config) { c.leaks = f })
-}
-
-// serveLeaks answers the leaked goroutines. Pages of other sites cannot cause a garbage collection:
-// by plain HTTP, browsers name the site of a GET to loopback names only.
-func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		w.Header().Set("Allow", "GET, POST")
-		http.Error(w, "spanprof: only GET and POST find leaks", http.StatusMethodNotAllowed)
-		return
-	}
-	noSite := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.UserAgent(), "Mozilla/")
-	asPost := *r
-	asPost.Method = http.MethodPost // every GET passes the check
-	if noSite || h.crossOrigin.Check(&asPost) != nil {
-		http.Error(w, "spanprof: a page of another site cannot find leaks, because that costs a garbage collection: use the button of the page running, or curl", http.StatusForbidden)
-		return
-	}
-	h.servePage(w, r, "leaks")
 }
 
 func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {

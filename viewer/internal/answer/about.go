@@ -6,6 +6,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 	"github.com/spanprof/spanprof/viewer/internal/tail"
 )
 
@@ -104,7 +104,7 @@ func (r *Reader) spread(name string, held []store.Span) string {
 		count = "the newest " + count
 	}
 	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
-		duration(sums.Quantile(durations, 50)), duration(sums.Quantile(durations, 95)), duration(durations[len(durations)-1]), duration(cpu/time.Duration(len(held))))
+		duration(quantile(durations, 50)), duration(quantile(durations, 95)), duration(durations[len(durations)-1]), duration(cpu/time.Duration(len(held))))
 }
 
 func (r *Reader) tail(held []store.Span) *tail.Result {
@@ -194,15 +194,7 @@ func at(stack []*profile.Location) string {
 
 // inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
 func inAddress(text string) string {
-	var b strings.Builder
-	for _, c := range []byte(text) {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/=", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
+	return strings.NewReplacer("+", "%20", "%2F", "/", "%3D", "=").Replace(url.QueryEscape(text))
 }
 
 // Text returns the answer for a terminal, in at most 40 lines.

@@ -67,8 +67,11 @@ type exactFrame struct {
 
 // exactJSON returns the exact times of a span, nil if there are none.
 func (r *Reader) exactJSON(id string) json.RawMessage {
-	s, _ := r.spanOf(store.SpanQuery{ID: id, Exact: true, Brief: true})
-	return s.ExactTimes
+	found := r.spans(store.SpanQuery{ID: id, Exact: true, Brief: true})
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0].ExactTimes
 }
 
 // exactTimesOf returns the parsed exact times of a span, nil if there are none.
@@ -146,9 +149,6 @@ const unknownStack = "(unknown stack)"
 // name: a sample for each wait, with how often and for how long.
 func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	q = r.resolve(q)
-	if root, _, ok := r.localRoot(q); ok {
-		q = root
-	}
 	w := waitProfile{profile: &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
 		DefaultSampleType: "wait",
@@ -166,7 +166,7 @@ func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	if w.omitted > 0 {
 		w.profile.Comments = []string{fmt.Sprintf("%d shorter waits are left out: the spans list their longest ones", w.omitted)}
 	}
-	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), profile: w.profile})
+	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), Profile: w.profile})
 }
 
 // exactSpans returns the span of q, or the slowest spans of its name, with exact times.

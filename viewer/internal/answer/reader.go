@@ -175,16 +175,12 @@ func (r *Reader) list(about string, q store.SpanQuery) store.SpanList {
 
 func (r *Reader) spans(q store.SpanQuery) []store.Span { return r.list("spans", q).Spans }
 
+// span returns a span by its id. An empty id is of none.
 func (r *Reader) span(id string) (span store.Span, known bool) {
-	return r.spanOf(store.SpanQuery{ID: id})
-}
-
-// spanOf is span with more or less about it. An empty id is of none.
-func (r *Reader) spanOf(q store.SpanQuery) (span store.Span, known bool) {
-	if q.ID == "" {
+	if id == "" {
 		return span, false
 	}
-	found := r.list("span "+q.ID, q).Spans
+	found := r.list("span "+id, store.SpanQuery{ID: id}).Spans
 	if len(found) == 0 {
 		return span, false
 	}
