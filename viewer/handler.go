@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -34,8 +33,6 @@ type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// searching is held during a search for leaks.
-	searching sync.Mutex
 }
 
 var _ http.Handler = (*handler)(nil)

@@ -33,8 +33,8 @@ type RunningStack struct {
 // WithLeaks sets the function that writes the profile goroutineleak of runtime/pprof. The page
 // running then has a button that finds leaked goroutines. By default there is no such button.
 //
-// f costs a garbage collection. It is called for each POST to leaks. A handler calls it once at
-// a time.
+// f costs a garbage collection. It is called for each POST to leaks, and must be safe for
+// concurrent use.
 func WithLeaks(f func(io.Writer) error) Option {
 	return optionFunc(func(c *config) { c.leaks = f })
 }
@@ -43,10 +43,6 @@ func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 	if h.leaks == nil {
 		return a.Leaks(nil)
 	}
-	if !h.searching.TryLock() {
-		return nil, answer.BadRequestf("another request searches for leaks: ask again")
-	}
-	defer h.searching.Unlock()
 	var b bytes.Buffer
 	if err := h.leaks(&b); err != nil {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)

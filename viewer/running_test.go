@@ -12,7 +12,6 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,27 +106,4 @@ func TestLeaksFromOtherSites(t *testing.T) {
 			t.Errorf("%+v: status %d after %d searches: %.99s", tt, w.Code, searches, w.Body)
 		}
 	}
-}
-
-// One search runs at a time.
-func TestLeaksAreFoundOneAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		searches, blocked := 0, make(chan struct{})
-		h := viewer.Handler(newTestStore(t), viewer.WithLeaks(func(w io.Writer) error {
-			searches++
-			<-blocked
-			return pprof.Lookup("goroutine").WriteTo(w, 0)
-		}))
-		first := 0
-		go func() { first = do(t, h, httptest.NewRequest(http.MethodPost, "/leaks", nil)).Code }()
-		synctest.Wait()
-		if w := do(t, h, httptest.NewRequest(http.MethodPost, "/leaks", nil)); w.Code != http.StatusBadRequest || searches != 1 {
-			t.Errorf("status %d after %d searches", w.Code, searches)
-		}
-		close(blocked)
-		synctest.Wait()
-		if first != http.StatusOK {
-			t.Errorf("status %d of the first", first)
-		}
-	})
 }

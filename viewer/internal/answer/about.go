@@ -6,7 +6,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -84,9 +83,6 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 
 func (r *Reader) spread(name string, held []store.Span) string {
 	name = termtext.Clip(name, termtext.MaxQuoted)
-	if !r.records() {
-		return name + ": the profiles here have no records of spans."
-	}
 	var durations []time.Duration
 	var cpu time.Duration
 	for i := range held {
@@ -194,7 +190,15 @@ func at(stack []*profile.Location) string {
 
 // inAddress writes a text as the value of a parameter, for a shell in quotes, curl and a browser.
 func inAddress(text string) string {
-	return strings.NewReplacer("+", "%20", "%2F", "/", "%3D", "=").Replace(url.QueryEscape(text))
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/=", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // Text returns the answer for a terminal, in at most 40 lines.

@@ -26,7 +26,6 @@ type Reader struct {
 	view store.View
 	// info is what was known of the source before the first question.
 	info   store.Info
-	stats  store.Stats
 	status *Status
 	ctx    context.Context // of the request
 	err    error
@@ -49,10 +48,9 @@ type Program struct {
 // is known of the profiler; the reader completes its message.
 func NewReader(ctx context.Context, view store.View, status *Status, p *Program) *Reader {
 	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx}
-	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
-		if r.stats.WindowsReceived > 0 {
+		if r.info.Stats.WindowsReceived > 0 {
 			status.Message = "Profiling has stopped: no more samples come."
 		}
 	}

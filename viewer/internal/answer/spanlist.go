@@ -58,7 +58,7 @@ type Unchanged struct {
 // Unchanged returns nil unless the list of spans is as it was at a generation: no span ended, no
 // profile was added or evicted, and no span runs.
 func (r *Reader) Unchanged(since string) *Unchanged {
-	if since != r.generation() || r.stats.SpansRunning > 0 {
+	if since != r.generation() || r.info.Stats.SpansRunning > 0 {
 		return nil
 	}
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
@@ -70,7 +70,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
-		Stats:      r.stats,
+		Stats:      r.info.Stats,
 		Spans:      r.newSpans(r.named(q)),
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
@@ -201,7 +201,10 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 
 // marks returns what stands behind the name of a span in a list.
 func (s *Span) marks() string {
-	mark := s.kind()
+	mark := ""
+	if s.Kind != "" {
+		mark = " [" + s.Kind + "]"
+	}
 	if s.Err {
 		mark += " [error]"
 	}

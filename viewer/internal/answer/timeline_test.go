@@ -16,7 +16,9 @@ import (
 
 var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-func after(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+func after(seconds float64) time.Time {
+	return epoch.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 func window(service string, start, duration float64) store.WindowInfo {
 	return store.WindowInfo{Kind: exporter.KindCPU, Service: service, Start: after(start), Duration: time.Duration(duration * float64(time.Second))}

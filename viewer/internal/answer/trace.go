@@ -122,14 +122,6 @@ func (r *Reader) trace(span store.Span) []store.Span {
 	return all
 }
 
-// listTrace returns the first spans of a trace. A span that is alone in its trace has no list.
-func (r *Reader) listTrace(all []store.Span) []Span {
-	if len(all) < 2 {
-		return nil
-	}
-	return r.newSpans(all[:min(len(all), maxTraceSpans)])
-}
-
 // Baseline is the query for all profiles with a selection's labels except the ids.
 type Baseline struct {
 	Query string `json:"query"`
