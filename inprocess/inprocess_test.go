@@ -68,7 +68,7 @@ func TestPageOfRunningSpans(t *testing.T) {
 		}
 	}
 	w = httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://debug.example.com/leaks", http.NoBody))
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://debug.example.com/leaks", http.NoBody))
 	if has := pprof.Lookup("goroutineleak") != nil; strings.Contains(w.Body.String(), "Go 1.27") == has {
 		t.Errorf("the runtime has leaks: %t, the page of them has\n%s", has, w.Body)
 	}

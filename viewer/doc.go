@@ -14,7 +14,6 @@
 // [http.StripPrefix]. Links of pages are relative: mount a path that ends in a slash.
 //
 //	./                   the recent spans; with query=, a flame graph
-//	./names              the sums of spans by name
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof
@@ -23,7 +22,7 @@
 //	./timeline           the value of a query over time, for programs
 //	./source             lines of source code; see [WithSourceCode]
 //	./running            the stacks of the goroutines of open spans (see WithRunning)
-//	./leaks              the leaked goroutines by span name (see WithLeaks)
+//	./leaks              POST: the leaked goroutines by span name (see WithLeaks)
 //	./log                what was received, refused and dropped
 //	./flush              POST: closes the open window (see WithFlush)
 //
@@ -39,7 +38,7 @@
 // loopback address as well, or put an authenticating proxy in front. Links from other
 // sites get the page, whatever their format; their images, frames and scripts are
 // refused. The pages load nothing from outside. Only a POST to flush changes anything, and
-// only leaks costs a garbage collection. Both must come from the pages or from a program.
+// only a POST to leaks costs a garbage collection. Both must come from the pages or from a program.
 //
 // # Queries
 //

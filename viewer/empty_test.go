@@ -192,12 +192,12 @@ func TestGroupsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 107 {
+	for i := range 257 {
 		endSpan(t, s, fmt.Sprint("GET /", i), 0, 1)
 	}
 	var list answer.SpanList
 	getJSON(t, viewer.Handler(s), "/?format=json", http.StatusOK, &list)
-	if len(list.Groups) != 100 {
+	if len(list.Groups) != 256 {
 		t.Errorf("%d groups", len(list.Groups))
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/termtext"
@@ -34,8 +33,6 @@ type handler struct {
 	config
 	source      store.Source
 	crossOrigin http.CrossOriginProtection
-	// searching is held during a search for leaks.
-	searching sync.Mutex
 }
 
 var _ http.Handler = (*handler)(nil)
@@ -55,10 +52,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, isPage := pages[segment]
 	asset := static.Asset(segment)
 	switch {
-	case segment == "flush":
-		h.serveFlush(w, r)
-	case segment == "leaks":
-		h.serveLeaks(w, r)
+	case segment == "flush" || segment == "leaks":
+		h.servePost(w, r, segment)
 	case !isPage && asset == nil:
 		http.Error(w, fmt.Sprintf("spanprof: there is no page %q; if the viewer is mounted on this path, ask for it with a slash at its end", segment), http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -76,20 +71,24 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveFlush closes the open window. Other requests change nothing. A browser may send it from
-// the viewer's own page only.
-func (h *handler) serveFlush(w http.ResponseWriter, r *http.Request) {
+// servePost closes the open window, or finds leaks at the cost of a garbage collection. Other requests
+// change nothing. A browser may send it from the viewer's own page only.
+func (h *handler) servePost(w http.ResponseWriter, r *http.Request, segment string) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "spanprof: flush wants a POST", http.StatusMethodNotAllowed)
+		http.Error(w, "spanprof: "+segment+" wants a POST", http.StatusMethodNotAllowed)
+		return
+	}
+	if err := h.crossOrigin.Check(r); err != nil {
+		http.Error(w, "spanprof: only the viewer's own page may send a POST to "+segment+": "+err.Error(), http.StatusForbidden)
+		return
+	}
+	if segment == "leaks" {
+		h.servePage(w, r, segment)
 		return
 	}
 	if h.flush == nil {
 		http.Error(w, "spanprof: this viewer was made without viewer.WithFlush", http.StatusNotFound)
-		return
-	}
-	if err := h.crossOrigin.Check(r); err != nil {
-		http.Error(w, "spanprof: only the viewer's own page may flush: "+err.Error(), http.StatusForbidden)
 		return
 	}
 	if err := h.flush(r.Context()); err != nil {

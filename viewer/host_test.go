@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -132,29 +131,5 @@ func TestPackageOfAssembly(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"indexbytebody": "internal/bytealg", "bytes.Count": "", "memcpy": ""}, packages); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// The limits of Go's own profiler are not stated of an agent's stacks, of any kind.
-func TestHostHasNoLimitsOfGo(t *testing.T) {
-	deep := make([]string, 64)
-	for i := range deep {
-		deep[i] = fmt.Sprint("main.f", i)
-	}
-	for _, ofAgent := range []bool{false, true} {
-		s := newStore(t)
-		b := newProfileBuilder()
-		of := labels(endSpan(t, s, "GET /long", 1, 2), "GET /")
-		b.add(3, of, deep...)
-		b.add(1, of, deep[1:]...)
-		if ofAgent {
-			b.profile.Mapping = []*profile.Mapping{{ID: 1, File: exporter.KernelMapping, HasFunctions: true}}
-		}
-		exportSecond(t, s, 0, b)
-		var a answer.Profile
-		getJSON(t, viewer.Handler(s), target("/", "query", `nginx.cpu{span_name="GET /"}`, "format", "json"), http.StatusOK, &a)
-		if a.Samples != 4 || strings.Contains(a.Note, "75.0% of this is in stacks of more than 64 frames") == ofAgent {
-			t.Errorf("of an agent: %v: %d samples, note %q", ofAgent, a.Samples, a.Note)
-		}
 	}
 }

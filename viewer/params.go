@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,6 +88,11 @@ var spanOrders = map[string]store.Order{"": store.Newest, "newest": store.Newest
 
 func parseSpans(asked *question) (err error) {
 	params := asked.params
+	flat, errFlat := parseFlag(params, "flat", "true")
+	onlyErrors, errError := parseFlag(params, "error", "true")
+	if err := cmp.Or(errFlat, errError); err != nil {
+		return err
+	}
 	order, known := spanOrders[params.Get("order")]
 	q := store.SpanQuery{
 		Name:     params.Get("name"),
@@ -99,16 +103,9 @@ func parseSpans(asked *question) (err error) {
 		Running:  true,
 		Order:    order,
 		// The spans of a trace, and those below a span, are listed one by one.
-		Requests: params.Get("trace") == "" && params.Get("below") == "",
-		Limit:    defaultSpans,
-	}
-	flat, err := parseFlag(params, "flat", "true")
-	if err != nil {
-		return err
-	}
-	q.Requests = q.Requests && !flat
-	if q.OnlyErrors, err = parseFlag(params, "error", "true"); err != nil {
-		return err
+		Requests:   !flat && params.Get("trace") == "" && params.Get("below") == "",
+		OnlyErrors: onlyErrors,
+		Limit:      defaultSpans,
 	}
 	if asked.format == formatText {
 		q.Limit = textRows
@@ -142,13 +139,6 @@ func parseSpans(asked *question) (err error) {
 	q.From, q.Until, err = parseRange(params, "from", "until")
 	asked.spans, asked.from, asked.until = q, q.From, q.Until
 	return err
-}
-
-func parseNames(q *question) error {
-	if q.sort = cmp.Or(q.params.Get("sort"), "cpu"); !slices.Contains(answer.Sorts, q.sort) {
-		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
-	}
-	return parseSpans(q)
 }
 
 // parseFlag reports whether a parameter has its only value.

@@ -63,13 +63,13 @@ func jsonResponse(v any) (response, error) {
 
 func pprofResponse(p *answer.Pprof) (response, error) {
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	if err := p.Profile.WriteUncompressed(&b); err != nil {
 		return response{}, fmt.Errorf("encode %s: %w", p.FileName, err)
 	}
 	return response{
 		contentType: "application/octet-stream",
 		disposition: fmt.Sprintf("attachment; filename=%q", p.FileName),
-		body:        b.Bytes(),
+		body:        compress(b.Bytes()),
 	}, nil
 }
 

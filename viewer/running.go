@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/viewer/internal/answer"
@@ -35,38 +33,16 @@ type RunningStack struct {
 // WithLeaks sets the function that writes the profile goroutineleak of runtime/pprof. The page
 // running then has a button that finds leaked goroutines. By default there is no such button.
 //
-// f costs a garbage collection. It is called for each click, and for each request of a program. A
-// handler calls it once at a time.
+// f costs a garbage collection. It is called for each POST to leaks, and must be safe for
+// concurrent use.
 func WithLeaks(f func(io.Writer) error) Option {
 	return optionFunc(func(c *config) { c.leaks = f })
-}
-
-// serveLeaks answers the leaked goroutines. Pages of other sites cannot cause a garbage collection:
-// by plain HTTP, browsers name the site of a GET to loopback names only.
-func (h *handler) serveLeaks(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		w.Header().Set("Allow", "GET, POST")
-		http.Error(w, "spanprof: only GET and POST find leaks", http.StatusMethodNotAllowed)
-		return
-	}
-	noSite := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.UserAgent(), "Mozilla/")
-	asPost := *r
-	asPost.Method = http.MethodPost // every GET passes the check
-	if noSite || h.crossOrigin.Check(&asPost) != nil {
-		http.Error(w, "spanprof: a page of another site cannot find leaks, because that costs a garbage collection: use the button of the page running, or curl", http.StatusForbidden)
-		return
-	}
-	h.servePage(w, r, "leaks")
 }
 
 func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
 	if h.leaks == nil {
 		return a.Leaks(nil)
 	}
-	if !h.searching.TryLock() {
-		return nil, answer.BadRequestf("another request searches for leaks: ask again")
-	}
-	defer h.searching.Unlock()
 	var b bytes.Buffer
 	if err := h.leaks(&b); err != nil {
 		return nil, fmt.Errorf("leaked goroutines: %w", err)

@@ -18,7 +18,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 func TestTimeline(t *testing.T) {
@@ -41,11 +40,12 @@ func TestTimeline(t *testing.T) {
 	getJSON(t, h, target("/timeline", "query", ".cpu"), http.StatusOK, &got)
 	want := answer.Timeline{
 		Query: ".cpu{}", Measure: "CPU time", Unit: termtext.Nanoseconds,
-		Timeline: &sums.Timeline{Names: []string{"GET /search", "GET /cheap"}, Buckets: []sums.Bucket{
+		Names: []string{"GET /search", "GET /cheap"},
+		Buckets: []answer.Bucket{
 			{Start: epoch, DurationNs: 1e10, Values: []int64{1e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(10 * time.Second), DurationNs: 1e10, Values: []int64{2e8, 5e7}, Rest: 1e7},
 			{Start: epoch.Add(20 * time.Second), DurationNs: 1e10, Values: []int64{3e8, 5e7}, Rest: 1e7},
-		}},
+		},
 		Versions: &answer.Versions{
 			Title: "Version 1.1 against 1.0",
 			Left:  `.cpu{service_name="shop",service_version="1.0"}`, Right: `.cpu{service_name="shop",service_version="1.1"}`,

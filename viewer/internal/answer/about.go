@@ -18,7 +18,6 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 	"github.com/spanprof/spanprof/viewer/internal/tail"
 )
 
@@ -84,30 +83,24 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 
 func (r *Reader) spread(name string, held []store.Span) string {
 	name = termtext.Clip(name, termtext.MaxQuoted)
-	if !r.records() {
-		return name + ": the profiles here have no records of spans."
-	}
 	var durations []time.Duration
 	var cpu time.Duration
 	for i := range held {
-		cpu += held[i].CPU
+		cpu += held[i].CPUInclusive
 		if !held[i].Manual {
 			durations = append(durations, held[i].Duration)
 		}
 	}
-	for _, of := range sums.NameSpreads(held) { // by service
-		cpu += of.Below
-	}
-	d := sums.TimesOf(durations)
-	if d == nil {
+	if len(durations) == 0 {
 		return name + ": no span that is held meets the conditions."
 	}
+	slices.Sort(durations)
 	count := termtext.Plural(len(held), "span")
 	if len(held) == sampledSpans {
 		count = "the newest " + count
 	}
 	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
-		duration(d.P50), duration(d.P95), duration(d.Max), duration(cpu/time.Duration(len(held))))
+		duration(quantile(durations, 50)), duration(quantile(durations, 95)), duration(durations[len(durations)-1]), duration(cpu/time.Duration(len(held))))
 }
 
 func (r *Reader) tail(held []store.Span) *tail.Result {

@@ -31,21 +31,17 @@ type place struct{ module, version, path string }
 const standard = "std"
 
 var (
-	inCache   = regexp.MustCompile(`^(?:.*/pkg/mod/)?([^@]+)@(v[^/]+)/(.+)$`)
-	toolchain = regexp.MustCompile(`^v0\.0\.1-(go[0-9][^-]*?)\.[a-z0-9]+-[a-z0-9]+$`)
-	pseudo    = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})$`)
-	escaped   = regexp.MustCompile(`![a-z]`)
-	major     = regexp.MustCompile(`/v[0-9]+$`)
+	inCache = regexp.MustCompile(`^(?:.*/pkg/mod/)?([^@]+)@(v[^/]+)/(.+)$`)
+	pseudo  = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})$`)
+	escaped = regexp.MustCompile(`![a-z]`)
+	major   = regexp.MustCompile(`/v[0-9]+$`)
 )
 
 // place returns the place of a file by the package of its function. It is zero if unknown.
 func (c *Code) place(pkg, file string) place {
 	file = strings.ReplaceAll(file, `\`, "/")
 	base := path.Base(file)
-	if m := inCache.FindStringSubmatch(file); m != nil {
-		if t := toolchain.FindStringSubmatch(m[2]); t != nil {
-			return place{standard, t[1], m[3]}
-		}
+	if m := inCache.FindStringSubmatch(file); m != nil && m[1] != "golang.org/toolchain" {
 		return place{unescaped(m[1]), m[2], m[3]}
 	}
 	if c.Build == nil || pkg == "" || path.Ext(file) == "" {

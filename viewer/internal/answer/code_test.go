@@ -36,7 +36,7 @@ func TestSourceURLs(t *testing.T) {
 	const github = "https://github.com/"
 	for _, tt := range []struct{ pkg, file, want string }{
 		{"regexp", "/usr/local/go/src/regexp/exec.go", github + "golang/go/blob/go1.25.3/src/regexp/exec.go#L{line}"},
-		{"runtime", "/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64/src/runtime/proc.go", github + "golang/go/blob/go1.26.0/src/runtime/proc.go#L{line}"},
+		{"runtime", "/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64/src/runtime/proc.go", github + "golang/go/blob/go1.25.3/src/runtime/proc.go#L{line}"},
 		{"main", "/build/cmd/cartd/main.go", github + "shop/cart/blob/c0ffee/cmd/cartd/main.go#L{line}"},
 		{"github.com/shop/cart/internal/db", "/build/internal/db/rows.go", github + "shop/cart/blob/c0ffee/internal/db/rows.go#L{line}"},
 		{"github.com/jackc/pgx/v5/pgconn", "/x/pgconn/conn.go", github + "jackc/pgx/blob/v5.7.0/pgconn/conn.go#L{line}"},

@@ -67,8 +67,11 @@ type exactFrame struct {
 
 // exactJSON returns the exact times of a span, nil if there are none.
 func (r *Reader) exactJSON(id string) json.RawMessage {
-	s, _ := r.spanOf(store.SpanQuery{ID: id, Exact: true, Brief: true})
-	return s.ExactTimes
+	found := r.spans(store.SpanQuery{ID: id, Exact: true, Brief: true})
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0].ExactTimes
 }
 
 // exactTimesOf returns the parsed exact times of a span, nil if there are none.
@@ -117,7 +120,7 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 	bytes, spans := x.AllocatedBytes, 1
 	if bytes < leastAllocated {
 		bytes, spans = 0, 0
-		others := r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true}, Query{})
+		others := r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true})
 		for i := range others[:min(len(others), mostAllocating)] {
 			var x struct{ AllocatedBytes int64 }
 			if json.Unmarshal(r.exactJSON(others[i].ProfileID), &x) == nil {
@@ -146,9 +149,6 @@ const unknownStack = "(unknown stack)"
 // name: a sample for each wait, with how often and for how long.
 func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	q = r.resolve(q)
-	if root, _, ok := r.localRoot(q); ok {
-		q = root
-	}
 	w := waitProfile{profile: &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "count", Unit: "count"}, {Type: "wait", Unit: "nanoseconds"}},
 		DefaultSampleType: "wait",
@@ -166,44 +166,36 @@ func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	if w.omitted > 0 {
 		w.profile.Comments = []string{fmt.Sprintf("%d shorter waits are left out: the spans list their longest ones", w.omitted)}
 	}
-	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), profile: w.profile})
+	return answered(r, &Pprof{FileName: fileName(q.Query, "waits"), Profile: w.profile})
 }
 
 // exactSpans returns the span of q, or the slowest spans of its name, with exact times.
 func (r *Reader) exactSpans(q Query) (exact []store.Span) {
-	asked := store.SpanQuery{From: q.From, Until: q.Until, Service: q.service, Order: store.Slowest, Limit: mostExactSought, Brief: true}
-	id, single := q.SpanID()
-	switch asked.Name, _ = q.Value(labelkey.SpanName); {
-	case single:
+	asked := store.SpanQuery{From: q.From, Until: q.Until, Order: store.Slowest, Limit: mostExactSought, Brief: true}
+	asked.Name, _ = q.Value(labelkey.SpanName)
+	asked.TraceID, _ = q.Value(labelkey.TraceID)
+	asked.Service, _ = q.Value("service_name")
+	asked.Service = cmp.Or(q.service, asked.Service)
+	if id, single := q.SpanID(); single {
 		asked = store.SpanQuery{ID: id, Brief: true}
-	case asked.Name == "":
+	} else if asked.Name == "" {
 		return nil
 	}
-	return r.exactOf(asked, q)
+	if len(q.Without(labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID, labelkey.SpanName, "service_name").Matchers) > 0 {
+		return nil // Exact times have no other labels.
+	}
+	return r.exactOf(asked)
 }
 
-// exactOf returns the first spans of a list that q selects, with exact times.
-func (r *Reader) exactOf(asked store.SpanQuery, q Query) (exact []store.Span) {
+// exactOf returns the first spans of a list with exact times.
+func (r *Reader) exactOf(asked store.SpanQuery) (exact []store.Span) {
 	spans := r.spans(asked)
 	for i := range spans {
-		if len(exact) < mostExactSpans && spans[i].HasExactTimes && q.selects(&spans[i]) {
+		if len(exact) < mostExactSpans && spans[i].HasExactTimes {
 			exact = append(exact, spans[i])
 		}
 	}
 	return exact
-}
-
-// selects reports whether a span meets all conditions of q. Exact times have ids, a name and a
-// service alone.
-func (q Query) selects(s *store.Span) bool {
-	of := map[string]string{
-		labelkey.ProfileID: s.ProfileID, labelkey.SpanID: s.ProfileID, labelkey.TraceID: s.TraceID,
-		labelkey.SpanName: s.Name, "service_name": s.Service,
-	}
-	return !slices.ContainsFunc(q.Matchers, func(m store.Matcher) bool {
-		value, known := of[m.Label()]
-		return !known || !m.Matches(value)
-	})
 }
 
 type waitProfile struct {

@@ -19,7 +19,6 @@ import (
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/waitclass"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // goPeriod is the CPU time between two samples of the Go runtime, if nothing else is known.
@@ -52,7 +51,7 @@ func newFamily(r *Reader, s store.Span, trace []store.Span) *family {
 		}
 	}
 	add(s)
-	sums.EachBelow(s, trace, func(s store.Span) bool {
+	eachBelow(s, trace, func(s store.Span) bool {
 		switch {
 		case s.Running || s.Start.Add(s.Duration).After(end):
 			t.later++
@@ -206,9 +205,14 @@ func (r *Reader) others(s store.Span) (o others) {
 	if o.spans = len(durations); o.spans > 0 {
 		slices.Sort(durations)
 		slices.Sort(cpus)
-		o.duration, o.cpu = sums.Quantile(durations, 50).Nanoseconds(), sums.Quantile(cpus, 50).Nanoseconds()
+		o.duration, o.cpu = quantile(durations, 50).Nanoseconds(), quantile(cpus, 50).Nanoseconds()
 	}
 	return o
+}
+
+// quantile returns the least of sorted times that so many percent of them do not exceed.
+func quantile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
 const maxOthers = 1000

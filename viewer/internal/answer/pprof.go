@@ -5,8 +5,6 @@ package answer
 
 import (
 	"cmp"
-	"compress/gzip"
-	"io"
 	"slices"
 	"strings"
 
@@ -20,19 +18,7 @@ import (
 // Pprof is a profile for go tool pprof and others, with the file name of its download.
 type Pprof struct {
 	FileName string
-	profile  *profile.Profile
-}
-
-// Write writes the profile, compressed as fast as gzip can.
-func (p *Pprof) Write(w io.Writer) error {
-	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	if err := p.profile.WriteUncompressed(z); err != nil {
-		return err
-	}
-	return z.Close()
+	Profile  *profile.Profile
 }
 
 // Pprof answers the samples that q selects, or else the samples of its local root, with their

@@ -62,12 +62,6 @@ func (q Query) title(span *Span) string {
 	return q.String()
 }
 
-// filtersWork reports whether the query has conditions that only the samples of some
-// of a process's work can meet.
-func (q Query) filtersWork() bool {
-	return len(q.Without("service_name", "service_version").Matchers) > 0
-}
-
 // about reports whether a window is of the service and the version of the query.
 func (q Query) about(w store.WindowInfo) bool {
 	if q.service != "" && w.Service != q.service {

@@ -26,7 +26,6 @@ type Reader struct {
 	view store.View
 	// info is what was known of the source before the first question.
 	info   store.Info
-	stats  store.Stats
 	status *Status
 	ctx    context.Context // of the request
 	err    error
@@ -49,10 +48,9 @@ type Program struct {
 // is known of the profiler; the reader completes its message.
 func NewReader(ctx context.Context, view store.View, status *Status, p *Program) *Reader {
 	r := &Reader{Program: p, view: view, info: view.Info(), status: status, ctx: ctx}
-	r.stats = r.info.Stats
 	if status != nil && status.Message == "" && status.stopped() {
 		status.Message = "Profiling is off: no samples come."
-		if r.stats.WindowsReceived > 0 {
+		if r.info.Stats.WindowsReceived > 0 {
 			status.Message = "Profiling has stopped: no more samples come."
 		}
 	}
@@ -175,16 +173,12 @@ func (r *Reader) list(about string, q store.SpanQuery) store.SpanList {
 
 func (r *Reader) spans(q store.SpanQuery) []store.Span { return r.list("spans", q).Spans }
 
+// span returns a span by its id. An empty id is of none.
 func (r *Reader) span(id string) (span store.Span, known bool) {
-	return r.spanOf(store.SpanQuery{ID: id})
-}
-
-// spanOf is span with more or less about it. An empty id is of none.
-func (r *Reader) spanOf(q store.SpanQuery) (span store.Span, known bool) {
-	if q.ID == "" {
+	if id == "" {
 		return span, false
 	}
-	found := r.list("span "+q.ID, q).Spans
+	found := r.list("span "+id, store.SpanQuery{ID: id}).Spans
 	if len(found) == 0 {
 		return span, false
 	}

@@ -110,7 +110,7 @@ const (
 func (a *Running) Text() string {
 	var b strings.Builder
 	termtext.Prose(&b, "note", 9, a.Note)
-	termtext.Prose(&b, "leaks", 9, cmp.Or(a.LeaksLack, "leaks?format=text has leaked goroutines; it costs one garbage collection"))
+	termtext.Prose(&b, "leaks", 9, cmp.Or(a.LeaksLack, "a POST to leaks has leaked goroutines; it costs one garbage collection"))
 	writeRoots(&b, a.Roots, func(r *Root) string {
 		text := "  " + termtext.Plural(r.Goroutines, "goroutine")
 		if r.AgeNs > 0 {

@@ -4,7 +4,6 @@
 package answer
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -65,13 +64,6 @@ func (r *Reader) newSpans(of []store.Span) []Span {
 	return list
 }
 
-func (s *Span) kind() string {
-	if s.Kind == "" {
-		return ""
-	}
-	return " [" + s.Kind + "]"
-}
-
 // title returns what the span is shown as. Work without a span is shown by the id
 // that the program gave it.
 func (s Span) title() string {
@@ -90,20 +82,6 @@ func (s Span) wall() string {
 		return "-"
 	}
 	return duration(s.Duration)
-}
-
-// afterEndQuery selects what a span caused after its end.
-func (s *Span) afterEndQuery() string {
-	return flameql.ForService(s.Service).OfType(flameql.CPU).WithEqual(labelkey.EndedSpanID, s.ProfileID).String()
-}
-
-// afterEnd returns the title of what a span caused after its end, and a note about it.
-func (r *Reader) afterEnd(id string) (title, note string) {
-	name := id
-	if s, ok := r.span(id); ok {
-		name = r.newSpan(s).title()
-	}
-	return "After the end of " + name, fmt.Sprintf("this is what goroutines that the span %s had started did after its end: it is in no other number of the span", termtext.Clip(id, termtext.MaxQuoted))
 }
 
 func attributeText(a store.Attribute) string {

@@ -58,7 +58,7 @@ type Unchanged struct {
 // Unchanged returns nil unless the list of spans is as it was at a generation: no span ended, no
 // profile was added or evicted, and no span runs.
 func (r *Reader) Unchanged(since string) *Unchanged {
-	if since != r.generation() || r.stats.SpansRunning > 0 {
+	if since != r.generation() || r.info.Stats.SpansRunning > 0 {
 		return nil
 	}
 	return &Unchanged{Generation: since, Unchanged: true, Status: r.status}
@@ -70,7 +70,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
-		Stats:      r.stats,
+		Stats:      r.info.Stats,
 		Spans:      r.newSpans(r.named(q)),
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
@@ -79,14 +79,10 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	if held.several() {
 		list.Services = held
 	}
-	var named []store.NameTotal
 	for _, t := range r.nameTotals() {
 		list.Service = cmp.Or(list.Service, t.Service)
-		if t.Name != "" && len(named) < maxGroups { // no query selects spans without a name
-			named = append(named, t)
-		}
 	}
-	list.Groups = r.names(named, nil)
+	list.Groups = r.names()
 	if len(list.Spans) == 0 {
 		list.Empty = r.emptyList()
 	}
@@ -112,9 +108,6 @@ func (r *Reader) named(q store.SpanQuery) []store.Span {
 	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
 	return spans[:min(limit, len(spans))]
 }
-
-// maxGroups bounds the list of names: the page of names has all.
-const maxGroups = 100
 
 // listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
@@ -146,7 +139,7 @@ func (l *SpanList) Text() string {
 	}
 	named := slices.DeleteFunc(slices.Clone(l.Groups), func(g Name) bool { return g.Spans == 0 })
 	if len(named) > 0 {
-		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
+		b.WriteString("\nnames with most CPU time; JSON has more:\n")
 	}
 	for _, g := range named[:min(textNames, len(named))] {
 		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
@@ -208,7 +201,10 @@ func (l *SpanList) writeSpans(b *strings.Builder) {
 
 // marks returns what stands behind the name of a span in a list.
 func (s *Span) marks() string {
-	mark := s.kind()
+	mark := ""
+	if s.Kind != "" {
+		mark = " [" + s.Kind + "]"
+	}
 	if s.Err {
 		mark += " [error]"
 	}

@@ -104,7 +104,7 @@ type Log struct {
 
 // Log answers the log.
 func (r *Reader) Log() (*Log, error) {
-	l := &Log{Status: r.status, Stats: r.stats, Fixed: r.fixed()}
+	l := &Log{Status: r.status, Stats: r.info.Stats, Fixed: r.fixed()}
 	l.Note = r.notes()
 	return answered(r, l)
 }
@@ -130,18 +130,18 @@ func (r *Reader) emptyList() string {
 	switch check := r.selfCheck(); {
 	case r.fixed():
 		return "no span is listed here: none meets the conditions, or the profiles were saved without their ids (labels=ids)"
-	case r.stats.SpansNotKept > 0 && r.stats.SpansNotKept >= r.stats.SpansEnded:
-		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
-	case r.stats.Spans > 0:
-		return fmt.Sprintf("no span meets the conditions; %s held", termtext.Plural(r.stats.Spans, "span"))
-	case r.stats.SpansEnded > 0:
-		return termtext.Plural(r.stats.SpansEnded, "span") + " ended, and newer profiles took their room"
+	case r.info.Stats.SpansNotKept > 0 && r.info.Stats.SpansNotKept >= r.info.Stats.SpansEnded:
+		return termtext.Plural(r.info.Stats.SpansEnded, "span") + " ended, and WithSampling keeps none"
+	case r.info.Stats.Spans > 0:
+		return fmt.Sprintf("no span meets the conditions; %s held", termtext.Plural(r.info.Stats.Spans, "span"))
+	case r.info.Stats.SpansEnded > 0:
+		return termtext.Plural(r.info.Stats.SpansEnded, "span") + " ended, and newer profiles took their room"
 	case r.status != nil && r.status.Host && r.running():
 		return "no span has been seen yet: programs must label their spans, as package spanprof does, and the agent must read labels (-t all,labels)"
 	case check.Started > 0 && check.Sampled == 0:
 		return termtext.Plural(int64(check.Started), "span") + " started, none was sampled"
-	case r.stats.SpansRunning > 0:
-		return r.untilThen(termtext.Plural(r.stats.SpansRunning, "span") + " running, none has ended yet")
+	case r.info.Stats.SpansRunning > 0:
+		return r.untilThen(termtext.Plural(r.info.Stats.SpansRunning, "span") + " running, none has ended yet")
 	}
 	return r.untilThen("no span has ended yet")
 }
@@ -150,7 +150,7 @@ func (r *Reader) emptyReason(q Query, a *Profile) string {
 	kind := q.Type.Kind
 	id, single := q.SpanID()
 	switch {
-	case !q.Type.Labelled() && q.filtersWork():
+	case !q.Type.Labelled() && len(q.Without("service_name", "service_version").Matchers) > 0:
 		return fmt.Sprintf("%s profiles carry no label except span_name, for work under spanprof.Handler or spanprof.Do (golang/go#23458)", kind)
 	case kind != exporter.KindCPU && a.Windows == 0:
 		return fmt.Sprintf("no %s profile covers this time: the profiler's kinds do not name it, or no eBPF agent measures it", kind)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/flameql"
+	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 )
 
@@ -110,7 +112,7 @@ func (s *Span) write(line func(name, text string), room int) {
 	}
 	if s.CPUAfterEnd > 0 {
 		line("after", fmt.Sprintf("cpu %s in %s, in goroutines that it had started", duration(s.CPUAfterEnd), termtext.Plural(s.CPUAfterEndSamples, "sample")))
-		line("", s.afterEndQuery())
+		line("", flameql.ForService(s.Service).OfType(flameql.CPU).WithEqual(labelkey.EndedSpanID, s.ProfileID).String())
 	}
 }
 

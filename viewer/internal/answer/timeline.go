@@ -7,10 +7,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 const (
@@ -28,11 +29,22 @@ type Timeline struct {
 	// Momentary is set if a value describes a moment, as the heap in use does: it must not
 	// be added to others, or divided by the length of its window.
 	Momentary bool `json:"momentary,omitempty"`
-	*sums.Timeline
+	// Names are the values of span_name with the highest sums, highest first.
+	Names []string `json:"names"`
+	// Buckets are the windows; of very many, neighbours are merged.
+	Buckets []Bucket `json:"buckets"`
 	// Versions compares the newest version with the one before, nil if there is none.
 	Versions *Versions `json:"versions,omitempty"`
 	// Note is a remark about the time line.
 	Note string `json:"note,omitempty"`
+}
+
+// Bucket is one or more windows. Values are of Names, Rest is of all other samples.
+type Bucket struct {
+	Start      time.Time `json:"start"`
+	DurationNs int64     `json:"durationNs"`
+	Values     []int64   `json:"values"`
+	Rest       int64     `json:"rest"`
 }
 
 // Timeline answers what q selects over time.
@@ -43,20 +55,94 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	held := r.sumsOf("time line", q, asked)
 	var windows []store.WindowInfo
 	if !r.ranged() {
-		windows = sums.In(r.allWindows(), q.Type.Kind, q.From, q.Until)
+		windows = windowsIn(r.allWindows(), q.Type.Kind, q.From, q.Until)
 	}
-	line := sums.NewTimeline(held, windows, timelineNames)
-	line.Merge(maxBuckets, held.Momentary)
-	t := &Timeline{
-		Query:     q.String(),
-		Measure:   q.Type.Words,
-		Unit:      cmp.Or(held.Unit, q.Type.Unit),
-		Momentary: held.Momentary,
-		Timeline:  line,
-		Versions:  r.versions(q),
-	}
-	t.Note = r.notes()
+	t := newTimeline(held, windows, timelineNames)
+	t.merge(maxBuckets, held.Momentary)
+	t.Query, t.Measure, t.Unit, t.Momentary = q.String(), q.Type.Words, cmp.Or(held.Unit, q.Type.Unit), held.Momentary
+	t.Versions, t.Note = r.versions(q), r.notes()
 	return answered(r, t)
+}
+
+// newTimeline returns the values of a over time, of the n span_names with the most of it. The
+// query of a has Steps and the label span_name. The windows are of its kind and time. Windows
+// that begin at one moment are one bucket.
+func newTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline {
+	t := &Timeline{Names: topNames(a, n), Buckets: []Bucket{}}
+	for _, w := range windows {
+		t.Buckets = append(t.Buckets, Bucket{Start: w.Start, DurationNs: w.Duration.Nanoseconds()})
+	}
+	for i, s := range a.Sums { // of kept spans, or of a source without windows
+		if i == 0 || !s.Start.Equal(a.Sums[i-1].Start) {
+			t.Buckets = append(t.Buckets, Bucket{Start: s.Start, DurationNs: a.Step.Nanoseconds()})
+		}
+	}
+	slices.SortFunc(t.Buckets, func(a, b Bucket) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(b.DurationNs, a.DurationNs))
+	})
+	t.Buckets = slices.CompactFunc(t.Buckets, func(a, b Bucket) bool { return a.Start.Equal(b.Start) })
+	for i := range t.Buckets {
+		t.Buckets[i].Values = make([]int64, len(t.Names))
+	}
+	for _, s := range a.Sums {
+		b, _ := slices.BinarySearchFunc(t.Buckets, s.Start, func(b Bucket, start time.Time) int { return b.Start.Compare(start) })
+		if name := slices.Index(t.Names, s.Labels[0]); name >= 0 {
+			t.Buckets[b].Values[name] += s.Value
+		} else {
+			t.Buckets[b].Rest += s.Value
+		}
+	}
+	return t
+}
+
+func topNames(a *store.Samples, n int) []string {
+	totals := make(map[string]int64)
+	for _, s := range a.Sums {
+		totals[s.Labels[0]] += s.Value
+	}
+	names := []string{}
+	for name, total := range totals {
+		if name != "" && total != 0 {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
+	return names[:min(n, len(names))]
+}
+
+// merge merges neighbours so that there are at most n buckets. The last of several momentary
+// values counts.
+func (t *Timeline) merge(n int, momentary bool) {
+	merged := []Bucket{}
+	for part := range slices.Chunk(t.Buckets, max(1, (len(t.Buckets)+n-1)/n)) {
+		b := Bucket{Start: part[0].Start, Values: make([]int64, len(t.Names))}
+		for i, w := range part {
+			b.DurationNs = max(b.DurationNs, w.Start.Sub(b.Start).Nanoseconds()+w.DurationNs)
+			if momentary && i < len(part)-1 {
+				continue
+			}
+			b.Rest += w.Rest
+			for i, v := range w.Values {
+				b.Values[i] += v
+			}
+		}
+		merged = append(merged, b)
+	}
+	t.Buckets = merged
+}
+
+// windowsIn returns the windows of a kind that overlap [from, until); zero times mean no bound.
+func windowsIn(windows []store.WindowInfo, kind exporter.Kind, from, until time.Time) (list []store.WindowInfo) {
+	for _, w := range windows {
+		last := w.Start.Add(w.Duration)
+		if w.Duration == 0 {
+			last = last.Add(1) // a snapshot
+		}
+		if w.Kind == kind && (from.IsZero() || last.After(from)) && (until.IsZero() || w.Start.Before(until)) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // ofVersion returns the query for a version of a service.

@@ -15,7 +15,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 // maxListedBytes bounds the ids in a query: flameql.MaxBytes less the rest of it.
@@ -44,7 +43,7 @@ type Children struct {
 // of its trace.
 func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 	ids, room, left := []string{span.ProfileID}, maxListedBytes, 0
-	sums.EachBelow(span, trace, func(s store.Span) bool {
+	eachBelow(span, trace, func(s store.Span) bool {
 		if s.SamplesHeld == 0 {
 			return true
 		}
@@ -63,6 +62,26 @@ func newChildren(q Query, span store.Span, trace []store.Span) *Children {
 		meaning += fmt.Sprintf(", without %d more for which one query has no room", left)
 	}
 	return &Children{Query: withIDs(q.Query, ids).String(), Meaning: meaning}
+}
+
+// eachBelow visits the spans of a trace below one in its process, the nearest first. Spans below
+// one for which visit returns false are left out.
+func eachBelow(root store.Span, trace []store.Span, visit func(store.Span) bool) {
+	below := map[string][]store.Span{}
+	for _, s := range trace {
+		if s.ParentID != "" && s.ProfileID != root.ProfileID && !s.LocalRoot {
+			below[s.ParentID] = append(below[s.ParentID], s)
+		}
+	}
+	todo := []string{root.ProfileID}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, s := range below[todo[0]] {
+			if visit(s) {
+				todo = append(todo, s.ProfileID)
+			}
+		}
+		delete(below, todo[0]) // parents may form a circle
+	}
 }
 
 // localRoot returns another query if q selects nothing, and a note. q has the ids of a trace and
@@ -101,14 +120,6 @@ func (r *Reader) trace(span store.Span) []store.Span {
 	all := r.spans(store.SpanQuery{TraceID: span.TraceID, Running: true})
 	slices.SortStableFunc(all, func(a, b store.Span) int { return a.Start.Compare(b.Start) })
 	return all
-}
-
-// listTrace returns the first spans of a trace. A span that is alone in its trace has no list.
-func (r *Reader) listTrace(all []store.Span) []Span {
-	if len(all) < 2 {
-		return nil
-	}
-	return r.newSpans(all[:min(len(all), maxTraceSpans)])
 }
 
 // Baseline is the query for all profiles with a selection's labels except the ids.

@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sums_test
+package answer
 
 import (
 	"fmt"
@@ -12,19 +12,20 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer/internal/sums"
 )
 
 var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+func after(seconds float64) time.Time {
+	return epoch.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 func window(service string, start, duration float64) store.WindowInfo {
-	return store.WindowInfo{Kind: exporter.KindCPU, Service: service, Start: at(start), Duration: time.Duration(duration * float64(time.Second))}
+	return store.WindowInfo{Kind: exporter.KindCPU, Service: service, Start: after(start), Duration: time.Duration(duration * float64(time.Second))}
 }
 
 // text writes the buckets as start+length: values, rest.
-func text(t *sums.Timeline) (lines []string) {
+func text(t *Timeline) (lines []string) {
 	for _, b := range t.Buckets {
 		lines = append(lines, fmt.Sprint(b.Start.Sub(epoch), "+", time.Duration(b.DurationNs), ": ", b.Values, " ", b.Rest))
 	}
@@ -33,7 +34,7 @@ func text(t *sums.Timeline) (lines []string) {
 
 func TestTimeline(t *testing.T) {
 	sum := func(name string, start float64, value int64) store.Sum {
-		return store.Sum{Labels: []string{name}, Start: at(start), Value: value}
+		return store.Sum{Labels: []string{name}, Start: after(start), Value: value}
 	}
 	cart := []store.WindowInfo{window("cart", 0, 10), window("shop", 0, 10), window("shop", 10, 10), window("cart", 20, 10)}
 	for name, test := range map[string]struct {
@@ -56,7 +57,7 @@ func TestTimeline(t *testing.T) {
 			[]string{"0s+15s: [3] 0", "15s+15s: [0] 0"},
 		},
 	} {
-		got := sums.NewTimeline(&test.samples, test.windows, test.n)
+		got := newTimeline(&test.samples, test.windows, test.n)
 		if diff := cmp.Diff(test.want, text(got)) + cmp.Diff(test.names, got.Names); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -65,13 +66,13 @@ func TestTimeline(t *testing.T) {
 
 // A long time line has 240 buckets at most: here 659 windows make 220 of three.
 func TestMerge(t *testing.T) {
-	merged := func(momentary bool) *sums.Timeline {
-		line := &sums.Timeline{Names: []string{"a"}}
+	merged := func(momentary bool) *Timeline {
+		line := &Timeline{Names: []string{"a"}}
 		for i := range 659 {
-			line.Buckets = append(line.Buckets, sums.Bucket{Start: at(float64(i)), DurationNs: 1e9, Values: []int64{1}, Rest: 2})
+			line.Buckets = append(line.Buckets, Bucket{Start: after(float64(i)), DurationNs: 1e9, Values: []int64{1}, Rest: 2})
 		}
 		line.Buckets[7].Rest = 5 // in the middle of the third bucket
-		line.Merge(240, momentary)
+		line.merge(240, momentary)
 		return line
 	}
 	for momentary, want := range map[bool][]string{
@@ -83,8 +84,8 @@ func TestMerge(t *testing.T) {
 			t.Errorf("momentary %t: %d buckets: %s", momentary, len(got), diff)
 		}
 	}
-	var empty sums.Timeline
-	if empty.Merge(240, false); len(empty.Buckets) != 0 {
+	var empty Timeline
+	if empty.merge(240, false); len(empty.Buckets) != 0 {
 		t.Errorf("no windows make %+v", empty.Buckets)
 	}
 }
@@ -99,13 +100,38 @@ func TestWindows(t *testing.T) {
 		want        int
 	}{
 		{exporter.KindCPU, time.Time{}, time.Time{}, 4},
-		{exporter.KindCPU, at(10), time.Time{}, 3},
-		{exporter.KindCPU, at(15), at(30), 1},
-		{exporter.KindHeap, at(0), at(1), 1},
-		{exporter.KindHeap, at(1), time.Time{}, 0},
+		{exporter.KindCPU, after(10), time.Time{}, 3},
+		{exporter.KindCPU, after(15), after(30), 1},
+		{exporter.KindHeap, after(0), after(1), 1},
+		{exporter.KindHeap, after(1), time.Time{}, 0},
 	} {
-		if got := sums.In(all, test.kind, test.from, test.until); len(got) != test.want {
+		if got := windowsIn(all, test.kind, test.from, test.until); len(got) != test.want {
 			t.Errorf("%+v: %d windows", test, len(got))
+		}
+	}
+}
+
+// Parents may form a circle, and a span in another process is no local child.
+func TestEachBelow(t *testing.T) {
+	span := func(id, parent string, root bool) store.Span {
+		return store.Span{ProfileID: id, ParentID: parent, LocalRoot: root}
+	}
+	root := span("1", "3", false)
+	trace := []store.Span{root, span("2", "1", false), span("3", "2", false), span("4", "1", true), span("5", "4", false), span("6", "9", false)}
+	ids := func(spans []store.Span) (ids string) {
+		for _, s := range spans {
+			ids += fmt.Sprint(s.ProfileID)
+		}
+		return ids
+	}
+	for _, test := range []struct{ leaveOut, want string }{{"", "23"}, {"2", "2"}} {
+		var visited []store.Span
+		eachBelow(root, trace, func(s store.Span) bool {
+			visited = append(visited, s)
+			return s.ProfileID != test.leaveOut
+		})
+		if got := ids(visited); got != test.want {
+			t.Errorf("visited %s, want %s", got, test.want)
 		}
 	}
 }
