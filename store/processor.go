@@ -126,7 +126,7 @@ func (v *view) runningSpans(q *SpanQuery, known func(ident.Key) bool) (spans []S
 	service := ident.Service(v.store.intake.Resource())
 	for _, r := range v.store.running.list() {
 		d := now.Sub(time.Unix(0, r.Start))
-		if known(ident.ParseKey(r.ID)) || d < q.MinDuration || q.MaxDuration > 0 && d > q.MaxDuration || !q.selects(service, r.Name, r.Trace, r.Start, now.UnixNano()) {
+		if known(ident.ParseKey(r.ID)) || d < q.MinDuration || !q.selects(service, r.Name, r.Trace, r.Start, now.UnixNano()) {
 			continue
 		}
 		sums, label, of := v.held.SumsOf(ident.ParseKey(r.ID))

@@ -22,14 +22,13 @@ type SpanQuery struct {
 	Attributes             []Matcher // on attributes of the span, as in a Query
 	Below                  string    // the id of a span above, in this process
 	OnlyErrors             bool
-	// MinDuration and MaxDuration are inclusive, and leave manual exemplars out.
-	MinDuration, MaxDuration time.Duration
-	From, Until              time.Time // spans that overlap [From, Until)
-	Running                  bool      // adds local roots that have not ended
-	Requests                 bool      // leaves out spans below others of the result
-	Sampled                  bool      // adds spans by their samples, for a store without records
-	Order                    Order
-	Limit                    int // 0 means no bound
+	MinDuration            time.Duration // inclusive; leaves manual exemplars out
+	From, Until            time.Time     // spans that overlap [From, Until)
+	Running                bool          // adds local roots that have not ended
+	Requests               bool          // leaves out spans below others of the result
+	Sampled                bool          // adds spans by their samples, for a store without records
+	Order                  Order
+	Limit                  int // 0 means no bound
 
 	// Brief leaves out Attributes, Below, Complete and Coverage.
 	Brief bool

@@ -61,9 +61,7 @@ func (v *view) byID(q *SpanQuery) ([]Span, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	span := v.exemplar(&x)
-	span.SummaryMissing = !x.Manual
-	return []Span{span}, nil
+	return []Span{v.exemplar(&x, q.Sampled)}, nil
 }
 
 // listed returns the spans that a query lists, in its order.
@@ -117,7 +115,7 @@ func sortSpans(spans []Span, q *SpanQuery) {
 // limit is applied.
 func (v *view) list(q *SpanQuery) ([]segment.Span, error) {
 	of := segment.SpanQuery{
-		Name: q.Name, Service: q.Service, Errors: q.OnlyErrors, Min: int64(q.MinDuration), Max: int64(q.MaxDuration),
+		Name: q.Name, Service: q.Service, Errors: q.OnlyErrors, Min: int64(q.MinDuration),
 		Order: segment.Order(q.Order), Limit: q.Limit, Match: v.matcher(q),
 	}
 	of.From, of.Until = bounds(q.From, q.Until)
@@ -285,10 +283,12 @@ func (v *view) requests(spans []Span, places map[ident.Key]int) {
 	}
 }
 
-// exemplar returns a manual exemplar, or a span without a record.
-func (v *view) exemplar(x *segment.Exemplar) Span {
+// exemplar returns a manual exemplar, or a span without a record. If no span has a record, the
+// form of the id distinguishes them.
+func (v *view) exemplar(x *segment.Exemplar, sampled bool) Span {
+	manual := x.Manual && (!sampled || ident.ParseKey(x.ID) == 0)
 	s := Span{
-		ProfileID: x.ID, TraceID: x.Trace, Name: x.Label, Service: x.Service, Label: x.Label, Manual: x.Manual,
+		ProfileID: x.ID, TraceID: x.Trace, Name: x.Label, Service: x.Service, Label: x.Label, Manual: manual, SummaryMissing: !manual,
 		Start: time.Unix(0, x.First), Duration: time.Duration(x.Last - x.First),
 		CPU: time.Duration(x.CPU), CPUSamples: x.Samples, CPUInclusive: time.Duration(x.CPU), WallSamples: x.Wall, SamplesHeld: x.Held,
 	}
@@ -299,7 +299,7 @@ func (v *view) exemplar(x *segment.Exemplar) Span {
 
 // exemplars returns the manual exemplars that q selects.
 func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
+	if q.OnlyErrors || q.MinDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		return nil, nil
 	}
 	list, err := v.held.Exemplars(v.ctx, q.Sampled)
@@ -310,7 +310,7 @@ func (v *view) exemplars(q *SpanQuery) ([]Span, error) {
 	var spans []Span
 	for i := range slices.Backward(list) {
 		if x := &list[i]; (x.Manual || q.Sampled) && !runs[x.ID] && q.selects(x.Service, x.Label, x.Trace, x.First, x.Last) {
-			spans = append(spans, v.exemplar(x))
+			spans = append(spans, v.exemplar(x, q.Sampled))
 		}
 	}
 	return spans, nil

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -61,18 +60,6 @@ func (v view) Info() store.Info {
 }
 
 func (v view) Spans(q store.SpanQuery) (store.SpanList, error) {
-	list, err := v.View.Spans(q)
-	for i, s := range list.Spans {
-		list.Spans[i] = withoutSummary(s)
-	}
-	return list, err
-}
-
-// withoutSummary returns a span for a manual exemplar with the id of a span. The store has no
-// record of it.
-func withoutSummary(s store.Span) store.Span {
-	if id, err := hex.DecodeString(s.ProfileID); s.Manual && err == nil && len(id) == 8 {
-		s.Manual, s.SummaryMissing = false, true
-	}
-	return s
+	q.Sampled = true
+	return v.View.Spans(q)
 }

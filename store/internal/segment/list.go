@@ -32,8 +32,8 @@ type SpanQuery struct {
 	Name, Service string        // "" means any
 	Trace         trace.TraceID // zero means any
 	Errors        bool          // only errors
-	// Min and Max bound the duration, both inclusive. 0 means no bound.
-	Min, Max int64
+	// Min is the least duration.
+	Min int64
 	// From and Until select the spans that overlap that time, in nanoseconds since 1970.
 	// An Until of 0 means no end.
 	From, Until int64
@@ -79,7 +79,7 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		for i := range s.spans.list {
 			r := &s.spans.list[i]
 			if r.child || q.Name != "" && r.name != name || q.Service != "" && r.service != service ||
-				q.Errors && !r.err || q.Trace.IsValid() && r.trace != q.Trace || r.duration < q.Min || q.Max > 0 && r.duration > q.Max ||
+				q.Errors && !r.err || q.Trace.IsValid() && r.trace != q.Trace || r.duration < q.Min ||
 				r.start >= until || max(r.end(), r.start+1) <= q.From {
 				continue
 			}

@@ -5,7 +5,6 @@ package fileview
 
 import (
 	"context"
-	"encoding/hex"
 	"time"
 
 	"github.com/spanprof/spanprof/store"
@@ -42,20 +41,8 @@ func (v *fileView) Info() store.Info {
 func (v *fileView) Spans(q store.SpanQuery) (store.SpanList, error) {
 	q.Sampled = !v.page.earlier
 	list, err := v.View.Spans(q)
-	if q.Sampled {
-		for i := range list.Spans {
-			list.Spans[i] = withoutSummary(list.Spans[i])
-		}
+	for i := range list.Spans {
+		list.Spans[i].Complete = q.Sampled || list.Spans[i].Complete // no more samples come
 	}
 	return list, err
-}
-
-// withoutSummary returns a span for a manual exemplar with the id of a span. The store has no
-// record of it, because files have none.
-func withoutSummary(s store.Span) store.Span {
-	if id, err := hex.DecodeString(s.ProfileID); err == nil && len(id) == 8 {
-		s.Manual, s.SummaryMissing = false, true
-	}
-	s.Complete = true // No more samples come.
-	return s
 }

@@ -80,7 +80,7 @@ func (v *view) names() ([]store.NameTotal, error) {
 
 // list returns the spans that a query lists.
 func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
-	if q.OnlyErrors || q.MinDuration > 0 || q.MaxDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
+	if q.OnlyErrors || q.MinDuration > 0 || len(q.Attributes) > 0 || q.Below != "" {
 		v.note("a Pyroscope server has no wall times, errors, attributes and parents of spans: no span meets these conditions")
 		return nil, nil
 	}
