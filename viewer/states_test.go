@@ -37,8 +37,8 @@ func newStatesOn(t *testing.T) *statesOn {
 	s := newStore(t)
 	on := &statesOn{Store: s, wall: newWallBuilder()}
 	on.tracer = sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
-	for range 1000 {
-		on.looks.Add(10*time.Millisecond, 0)
+	for i := range 1000 {
+		on.looks.Add(at(10*i), at(10*i+10), 0, 0, 0)
 	}
 	return on
 }

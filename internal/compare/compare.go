@@ -6,7 +6,7 @@
 //
 //	before, after := compare.NewSide(""), compare.NewSide("")
 //	err := before.Add("replica-1", profile) // and all others
-//	result, err := compare.Compare(before, after)
+//	result, err := compare.Compare(before, after, "")
 //
 // # What is compared
 //
@@ -29,7 +29,8 @@
 // It is Welch's t. Benjamini and Hochberg's method holds the rate of false discoveries at 5 %
 // over all tests. A variance of three runs is unreliable. So each is drawn to a common model.
 // One part is a multiple of the variance of counting, because samples come in clusters. The
-// other part is common to all functions, such as a slower machine. No variance is below the variance of counting. Functions that call each other are not
+// other part is common to all functions, such as a slower machine. How far depends on how alike the functions
+// are. No variance is below the variance of counting. Functions that call each other are not
 // independent. Benjamini and Hochberg's method allows for such tests, which tend to move
 // together.
 //
@@ -52,22 +53,24 @@ const fewSamples = 10
 // thing.
 const nearlyAll = 0.98
 
-// Compare compares two sides. CPU time is divided by requests if both sides have their number.
-// Else it is divided by seconds, or by the total if a profile has no duration. It returns an
-// error if a side has no CPU sample.
-func Compare(before, after *Side) (*Result, error) {
-	r := &Result{Per: perOf(before, after)}
+// Compare compares two sides. CPU time is divided by per; "" is requests if both
+// sides have a number of them, seconds if all profiles have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
+func Compare(before, after *Side, per Per) (*Result, error) {
+	per = cmp.Or(per, perOf(before, after))
+	r := &Result{Per: per}
 	sizes, lists := []*Size{&r.Before, &r.After}, [2][]unit{}
 	for i, s := range []*Side{before, after} {
-		lists[i] = units(s, r.Per)
-		sizes[i].Runs = len(lists[i])
-		for _, u := range lists[i] {
+		list, leftOut := units(s, per)
+		lists[i], *sizes[i] = list, Size{Runs: len(list), LeftOut: leftOut}
+		for _, u := range list {
 			sizes[i].Samples += u.samples
 		}
 		side := []string{"before", "after"}[i]
 		switch {
 		case len(s.runs) == 0:
 			return nil, errors.New("compare: " + side + " has no CPU profile")
+		case len(list) == 0:
+			return nil, errors.New("compare: no profile of " + side + " has a number of " + string(per) + "s to divide by")
 		case sizes[i].Samples == 0:
 			return nil, errors.New("compare: the profiles of side " + side + " have no sample that meets the conditions asked for")
 		}
@@ -183,7 +186,7 @@ func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
 		s := prior{}.welch(all)
 		r.Total.Test = s.test(s.p(), s.p())
 	}
-	common := newPrior(parts)
+	common := newPrior(pairs, parts)
 	statistics, p := make([]statistic, len(pairs)), make([]float64, len(pairs))
 	for i := range pairs {
 		statistics[i] = common.welch(pairs[i])

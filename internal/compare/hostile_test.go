@@ -37,7 +37,7 @@ func TestHostileValues(t *testing.T) {
 		}
 		var r *compare.Result
 		if err == nil {
-			r, err = compare.Compare(side, side)
+			r, err = compare.Compare(side, side, "")
 		}
 		if test.want != "" {
 			if err == nil || !strings.Contains(err.Error(), test.want) {

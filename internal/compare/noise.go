@@ -42,30 +42,53 @@ func (p pair) counting() float64 { return (p.before.counting + p.after.counting)
 
 // prior is an estimate of the noise of each function from all functions. Three runs are few
 // to estimate how much a function varies. Some dozens of functions show how much samples
-// come in clusters, and what the machine does to all of them. Its use is the moderated t
-// statistic of Smyth. (Linear models and empirical Bayes methods for assessing differential
-// expression, 2004.) The zero value is no prior.
+// come in clusters, and what the machine does to all of them. It is the prior of Smyth's
+// moderated t statistic, for variances in multiples of the expected ones. (Linear models and
+// empirical Bayes methods for assessing differential expression, 2004.)
 type prior struct {
 	clusters float64 // expected variance, in multiples of the counting variance,
 	common   float64 // and beside it, as on a machine that is now slower, now faster
+	scale    float64 // the usual variance in multiples of the expected one
+	degrees  float64 // how many degrees of freedom that is worth; 0 for no prior
 }
 
 const (
-	// fewest is the number of functions below which their variances do not predict
+	// fewest is the number of tests below which their variances tell nothing about
 	// each other.
 	fewest = 10
-	// priorDegrees is the weight of the prior beside the runs of a function. Samples of
-	// services have between ten and thirty.
-	priorDegrees = 20
-	// margin is for the error of the fit.
-	margin = 1.1
+	// mostDegrees bounds the trust in the prior: functions that call each other
+	// are counted as if they varied each for itself.
+	mostDegrees = 30
 )
 
-// newPrior learns from functions by their self time, which share no sample.
-func newPrior(parts []pair) (p prior) {
-	if len(parts) >= fewest {
-		p.clusters, p.common = fit(parts)
+// newPrior learns from the values that are tested. parts are functions by their self
+// time, which share no sample.
+func newPrior(pairs, parts []pair) prior {
+	if len(pairs) < fewest || len(parts) < fewest {
+		return prior{}
 	}
+	var p prior
+	p.clusters, p.common = fit(parts)
+	var logs []float64
+	for _, pair := range pairs {
+		expected := p.clusters*pair.counting() + p.common
+		if v := pair.pooled(); v > 0 && expected > 0 {
+			logs = append(logs, math.Log(v/expected))
+		}
+	}
+	if len(logs) < fewest {
+		return prior{}
+	}
+	// The logarithm of a variance estimated with df degrees of freedom has a known
+	// mean and variance. What is above that is how functions differ.
+	m, df := momentsOf(logs), pairs[0].degrees()
+	mean := m.mean - digamma(df/2) + math.Log(df/2)
+	p.degrees = mostDegrees
+	if excess := m.variance - trigamma(df/2); excess > 0 {
+		p.degrees = min(mostDegrees, 2*inverseTrigamma(excess))
+		mean += digamma(p.degrees/2) - math.Log(p.degrees/2)
+	}
+	p.scale = max(1, math.Exp(mean))
 	return p
 }
 
@@ -103,14 +126,14 @@ func fit(parts []pair) (clusters, common float64) {
 func (p prior) shrunk(m moments) (variance, degrees float64) {
 	own := m.n - 1
 	clusters := p.clusters * m.counting
-	expected := margin * (clusters + p.common)
-	if expected == 0 {
+	expected := clusters + p.common
+	if p.degrees == 0 || expected == 0 {
 		return max(m.variance, m.counting), own
 	}
 	// What is common to all functions has been estimated once, and not by each of
 	// them: the more of the noise it is, the less do the others tell.
-	trust := priorDegrees * (clusters / (clusters + p.common)) * (clusters / (clusters + p.common))
-	return max(m.counting, (trust*expected+own*m.variance)/(trust+own)), trust + own
+	trust := p.degrees * (clusters / expected) * (clusters / expected)
+	return max(m.counting, (trust*p.scale*expected+own*m.variance)/(trust+own)), trust + own
 }
 
 // welch compares both sides by Welch's t statistic.

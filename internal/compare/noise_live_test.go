@@ -18,7 +18,7 @@ func TestNothingMoved(t *testing.T) {
 		const comparisons = 150
 		false_, flagged, tested := 0, 0, 0
 		for range comparisons {
-			r := result(t, p.side(t, runs, "", 0), p.side(t, runs, "", 0))
+			r := result(t, p.side(t, runs, "", 0), p.side(t, runs, "", 0), "")
 			n := moved(r)
 			if n > 0 {
 				false_++

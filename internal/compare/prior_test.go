@@ -60,28 +60,62 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Ten functions are enough for a prior. The variance is between the expected and the own one.
+// The prior has the scale of the variances above the expected ones, and at most 30 degrees.
+func TestPrior(t *testing.T) {
+	parts := slices.Repeat([]pair{same(3, 0.01, 0.01)}, 10)
+	p := newPrior(slices.Repeat([]pair{same(3, 0.04, 0.01)}, 10), parts)
+	close(t, "degrees", p.degrees, 30)
+	// The mean logarithm of variances with 4 degrees is digamma(2) - log(2) too low.
+	close(t, "scale", p.scale, 4*2/math.Exp(0.42278433509846713))
+	close(t, "least scale", newPrior(slices.Repeat([]pair{same(3, 0.0001, 0.01)}, 10), parts).scale, 1)
+
+	var spread []pair
+	for i := range 20 {
+		spread = append(spread, same(3, 0.01*math.Exp(3*float64(i%2)), 0.01))
+	}
+	p = newPrior(spread, parts)
+	excess := 9.0/4*20/19 - trigamma(2)
+	close(t, "degrees of a spread", p.degrees, 2*inverseTrigamma(excess))
+	close(t, "scale of a spread", p.scale, math.Exp(1.5-digamma(2)+math.Log(2)+digamma(p.degrees/2)-math.Log(p.degrees/2)))
+
+	// A small excess would have more degrees.
+	for i := range spread {
+		spread[i] = same(3, 0.01*math.Exp(1.62*float64(i%2)), 0.01)
+	}
+	close(t, "most degrees", newPrior(spread, parts).degrees, 30)
+
+	none := same(3, 0, 0.01)
+	for what, p := range map[string]prior{
+		"nine tests": newPrior(parts[:9], parts), "nine parts": newPrior(parts, parts[:9]),
+		"nine variances": newPrior(append(parts[:9:9], none), parts),
+	} {
+		if p.degrees != 0 {
+			t.Errorf("%s: %+v, want no prior", what, p)
+		}
+	}
+}
+
 func TestShrunk(t *testing.T) {
-	parts := slices.Repeat([]pair{same(3, 0.02, 0.01)}, 10)
-	if p := newPrior(parts[:9]); p != (prior{}) {
-		t.Errorf("nine parts: %+v, want no prior", p)
+	p := prior{clusters: 2, common: 0.1, scale: 1.5, degrees: 10}
+	m := moments{n: 3, variance: 0.05, counting: 0.01}
+	trust := 10 * (0.02 / 0.12) * (0.02 / 0.12)
+	variance, degrees := p.shrunk(m)
+	close(t, "variance", variance, (trust*1.5*0.12+2*0.05)/(trust+2))
+	close(t, "degrees", degrees, trust+2)
+	m.counting = 0.3
+	variance, _ = p.shrunk(m)
+	trust = 10 * (0.6 / 0.7) * (0.6 / 0.7)
+	close(t, "larger", variance, (trust*1.5*0.7+2*0.05)/(trust+2))
+	if variance, degrees = (prior{}).shrunk(m); variance != 0.3 || degrees != 2 {
+		t.Errorf("without a prior: got %v, %v", variance, degrees)
 	}
-	if p := newPrior(parts); p.clusters == 0 {
-		t.Error("ten parts are no prior")
-	}
-	p := prior{clusters: 2, common: 0.1}
-	for counting, trust := range map[float64]float64{0.01: 20 * (0.02 / 0.12) * (0.02 / 0.12), 0.3: 20 * (0.6 / 0.7) * (0.6 / 0.7)} {
-		variance, degrees := p.shrunk(moments{n: 3, variance: 0.05, counting: counting})
-		close(t, "variance", variance, max(counting, (trust*1.1*(2*counting+0.1)+2*0.05)/(trust+2)))
-		close(t, "degrees", degrees, trust+2)
-	}
-	for _, test := range []struct{ variance, counting, want float64 }{{0.05, 0.3, 0.3}, {0.05, 0.01, 0.05}} {
-		variance, degrees := (prior{}).shrunk(moments{n: 3, variance: test.variance, counting: test.counting})
-		close(t, "variance without a prior", variance, test.want)
-		close(t, "degrees without a prior", degrees, 2)
+	m.counting = 0.01
+	if variance, degrees = (prior{}).shrunk(m); variance != 0.05 || degrees != 2 {
+		t.Errorf("without a prior: got %v, %v", variance, degrees)
 	}
 	// A variance of counting is the least.
-	if variance, _ := (prior{clusters: 0.5}).shrunk(moments{n: 3, counting: 1}); variance != 1 {
+	p.scale, m.variance, m.counting = 0.1, 0, 1
+	if variance, _ = p.shrunk(m); variance != 1 {
 		t.Errorf("got %v, want 1", variance)
 	}
 }

@@ -38,7 +38,9 @@ type Result struct {
 
 // Size is the amount of data of a side.
 type Size struct {
+	// Runs are compared. LeftOut counts others, without work to divide by.
 	Runs    int     `json:"runs"`
+	LeftOut int     `json:"leftOut,omitempty"`
 	Samples float64 `json:"samples"`
 }
 

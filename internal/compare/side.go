@@ -144,15 +144,28 @@ type unit struct {
 	per float64
 }
 
-// units returns what is compared. A run without samples has no shares.
-func units(s *Side, per Per) (list []unit) {
+// units returns what is compared. Without a work to divide by, a run is left out.
+func units(s *Side, per Per) (list []unit, leftOut int) {
 	for _, r := range s.runs {
-		by := map[Per]float64{PerRequest: r.work, PerSecond: r.seconds, PerShare: r.total}[per]
-		if by > 0 {
+		if by := r.divisor(per); by > 0 {
 			list = append(list, unit{r, by})
+		} else {
+			leftOut++
 		}
 	}
-	return list
+	return list, leftOut
+}
+
+func (r *run) divisor(per Per) float64 {
+	switch {
+	case per == PerRequest:
+		return r.work
+	case per == PerShare:
+		return r.total
+	case r.timed:
+		return r.seconds
+	}
+	return 0
 }
 
 // perOf returns what both sides can be divided by: requests where they are known,

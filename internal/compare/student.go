@@ -10,19 +10,12 @@ import (
 )
 
 // twoSided returns how likely a value of Student's distribution is at least as far from
-// zero as t. The degrees of freedom need not be whole. With t = sqrt(df)/tan(u) the density
-// is a power of the sine, which Simpson's rule integrates.
+// zero as t. The degrees of freedom need not be whole, and may be infinite.
 func twoSided(t, df float64) float64 {
-	const steps = 100
-	h := math.Atan(math.Sqrt(df)/math.Abs(t)) / steps
-	height := func(i int) float64 { return math.Pow(math.Sin(float64(i)*h), df-1) }
-	sum := height(0) - height(steps)
-	for i := 1; i < steps; i += 2 {
-		sum += 4*height(i) + 2*height(i+1)
+	if math.IsInf(df, 1) {
+		return math.Erfc(math.Abs(t) / math.Sqrt2)
 	}
-	above, _ := math.Lgamma((df + 1) / 2)
-	below, _ := math.Lgamma(df / 2)
-	return 2 * math.Exp(above-below) / math.Sqrt(math.Pi) * sum * h / 3
+	return incompleteBeta(df/2, 0.5, df/(df+t*t))
 }
 
 // quantile returns the t that a value of Student's distribution exceeds with probability
@@ -33,14 +26,61 @@ func quantile(p, df float64) float64 {
 		high *= 2
 	}
 	low := 0.0
-	for range 30 { // to nine digits
-		if mid := low + (high-low)/2; twoSided(mid, df) > 2*p {
+	for {
+		mid := low + (high-low)/2
+		if mid == low || mid == high {
+			break
+		}
+		if twoSided(mid, df) > 2*p {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
 	return high
+}
+
+// incompleteBeta is the regularized incomplete beta function, for 0 <= x <= 1.
+func incompleteBeta(a, b, x float64) float64 {
+	switch {
+	case x <= 0:
+		return 0
+	case x >= 1:
+		return 1
+	case x > (a+1)/(a+b+2): // where the fraction converges fast
+		return 1 - incompleteBeta(b, a, 1-x)
+	}
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	front := math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
+	return front * betaFraction(a, b, x)
+}
+
+// betaFraction is the continued fraction of the incomplete beta function (DLMF 8.17.22),
+// from the front, by Lentz's method.
+func betaFraction(a, b, x float64) float64 {
+	const tiny, enough, most = 1e-300, 1e-15, 10000
+	apart := func(v float64) float64 {
+		if math.Abs(v) < tiny {
+			return tiny
+		}
+		return v
+	}
+	c, d := 1.0, 1/apart(1-(a+b)*x/(a+1))
+	f := d
+	for m := 1.0; m < most; m++ {
+		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		d, c = 1/apart(1+even*d), apart(1+even/c)
+		f *= c * d
+		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		d, c = 1/apart(1+odd*d), apart(1+odd/c)
+		f *= c * d
+		if math.Abs(c*d-1) < enough {
+			break
+		}
+	}
+	return f
 }
 
 // adjusted returns Benjamini and Hochberg's q values: of the tests with a q of at most
@@ -59,4 +99,38 @@ func adjusted(p []float64) []float64 {
 		q[i] = least
 	}
 	return q
+}
+
+// digamma is the derivative of the logarithm of the gamma function, for x above 0.
+func digamma(x float64) float64 {
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum -= 1 / x
+	}
+	f := 1 / (x * x)
+	return sum + math.Log(x) - 0.5/x - f*(1.0/12-f*(1.0/120-f/252))
+}
+
+// trigamma is the derivative of digamma.
+func trigamma(x float64) float64 {
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum += 1 / (x * x)
+	}
+	f := 1 / (x * x)
+	return sum + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f/42))
+}
+
+// inverseTrigamma returns the x at which trigamma is y, for y above 0.
+func inverseTrigamma(y float64) float64 {
+	low, high := 1e-9, 1e9 // trigamma falls
+	for range 200 {
+		mid := math.Sqrt(low * high)
+		if trigamma(mid) > y {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
 }

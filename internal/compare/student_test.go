@@ -13,21 +13,23 @@ import (
 // probabilities of 10, 5, 1 and 0.1 %.
 func TestQuantile(t *testing.T) {
 	for df, want := range map[float64][4]float64{
-		1:   {6.314, 12.706, 63.657, 636.619},
-		2:   {2.920, 4.303, 9.925, 31.599},
-		3:   {2.353, 3.182, 5.841, 12.924},
-		4:   {2.132, 2.776, 4.604, 8.610},
-		5:   {2.015, 2.571, 4.032, 6.869},
-		8:   {1.860, 2.306, 3.355, 5.041},
-		10:  {1.812, 2.228, 3.169, 4.587},
-		30:  {1.697, 2.042, 2.750, 3.646},
-		120: {1.658, 1.980, 2.617, 3.373},
+		1:           {6.314, 12.706, 63.657, 636.619},
+		2:           {2.920, 4.303, 9.925, 31.599},
+		3:           {2.353, 3.182, 5.841, 12.924},
+		4:           {2.132, 2.776, 4.604, 8.610},
+		5:           {2.015, 2.571, 4.032, 6.869},
+		8:           {1.860, 2.306, 3.355, 5.041},
+		10:          {1.812, 2.228, 3.169, 4.587},
+		30:          {1.697, 2.042, 2.750, 3.646},
+		120:         {1.658, 1.980, 2.617, 3.373},
+		1e6:         {1.645, 1.960, 2.576, 3.291},
+		math.Inf(1): {1.645, 1.960, 2.576, 3.291},
 	} {
 		for i, p := range []float64{0.10, 0.05, 0.01, 0.001} {
 			if got := quantile(p/2, df); math.Abs(got-want[i]) > 0.0006 {
 				t.Errorf("quantile(%v, %v) = %.4f, want %.3f", p/2, df, got, want[i])
 			}
-			if got := twoSided(quantile(p/2, df), df); math.Abs(got-p) > 1e-8 {
+			if got := twoSided(quantile(p/2, df), df); math.Abs(got-p) > 1e-9 {
 				t.Errorf("%v degrees: twoSided of the quantile of %v is %v", df, p, got)
 			}
 		}
@@ -79,5 +81,25 @@ func TestAdjusted(t *testing.T) {
 	}
 	if got := adjusted(nil); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
+	}
+}
+
+func TestGamma(t *testing.T) {
+	const euler = 0.57721566490153286
+	for _, test := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"digamma(1)", digamma(1), -euler},
+		{"digamma(1/2)", digamma(0.5), -euler - 2*math.Ln2},
+		{"digamma(100)", digamma(100), 4.600161852738087},
+		{"trigamma(1)", trigamma(1), math.Pi * math.Pi / 6},
+		{"trigamma(1/2)", trigamma(0.5), math.Pi * math.Pi / 2},
+		{"inverseTrigamma(trigamma(3))", inverseTrigamma(trigamma(3)), 3},
+		{"inverseTrigamma(trigamma(0.2))", inverseTrigamma(trigamma(0.2)), 0.2},
+	} {
+		if math.Abs(test.got-test.want) > 1e-9 {
+			t.Errorf("%s = %v, want %v", test.name, test.got, test.want)
+		}
 	}
 }

@@ -69,6 +69,7 @@ type Sampler struct {
 	looks   looks.Looks   // the intervals of table
 	opened  time.Time     // when table began
 	from    time.Time     // the last round, or opened
+	blur    time.Duration // how much earlier from may have been
 	perItem float64       // cost of an entry of table when it becomes a sample, in ns
 	prepaid time.Duration // cost that rounds have paid for the entries of table
 	err     error         // of a round; Rotate returns it
@@ -122,7 +123,7 @@ func (s *Sampler) run(stop <-chan struct{}, done chan<- struct{}) {
 
 // open begins a table.
 func (s *Sampler) open(now time.Time) {
-	s.table, s.opened, s.from = newTable(), now, now
+	s.table, s.opened, s.from, s.blur = newTable(), now, now, 0
 	s.looks = looks.Looks{}
 	s.prepaid, s.err = 0, nil
 }
@@ -195,7 +196,7 @@ func (s *Sampler) round(now time.Time, n int) {
 		unwatched = s.add(seen, n)
 		s.table.share(seen.Sub(s.from) - unwatched)
 		s.table.complete()
-		s.from = seen
+		s.from, s.blur = seen, seen.Sub(now)
 	}
 	// The entries cost more at the end of the window. That is paid now, so that a window
 	// with many does not end in a debt.
@@ -222,7 +223,7 @@ func (s *Sampler) add(now time.Time, n int) (unwatched time.Duration) {
 	if s.table.rounds == 0 || due.After(now) {
 		due = s.from // all of the time counts for one of its ends
 	}
-	s.looks.Add(now.Sub(s.from)-unwatched, now.Sub(due)-unwatched)
+	s.looks.Add(s.from, now, unwatched, max(0, now.Sub(due)-unwatched), s.blur)
 	return unwatched
 }
 

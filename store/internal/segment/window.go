@@ -197,7 +197,7 @@ func (s *Segment) finish(w *window, rows []rowOrder, t *tuples) {
 	}
 	w.size = memory.Alloc(512) + memory.Slice(w.types) + memory.Slice(w.mappings) + w.groups.Size() + w.stacks.Size() + w.values.Size() + memory.Slice(w.tuples)
 	if w.looks != nil {
-		w.size += memory.Alloc(64)
+		w.size += memory.Alloc(128) + memory.Slice(w.looks.Long)
 	}
 }
 

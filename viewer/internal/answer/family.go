@@ -156,7 +156,7 @@ func wallError(part int64, wall *store.Samples, span *store.Span, ids int) int64
 		// A look next to the end of a window counts for two intervals, or more.
 		each, once = max(each, of.Mean()), of.Single()
 		if single {
-			ends = of.Ends()
+			ends = of.Ends(span.Start, span.Start.Add(span.Duration))
 			once = max(once, ends)
 		}
 	}

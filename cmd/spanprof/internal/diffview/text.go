@@ -116,5 +116,8 @@ func notes(r *compare.Result) []string {
 	if r.Per == compare.PerShare {
 		notes = append(notes, "Shares: if one function takes more, the other shares fall.")
 	}
+	if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s left out, with no %s to divide by.", termtext.Plural(n, "run"), r.Per))
+	}
 	return notes
 }
