@@ -199,7 +199,7 @@ func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, er
 	for i := range windows {
 		f := &windows[i]
 		if f.match.is == nil {
-			totals[f.kind] += f.window.samples
+			totals[f.kind] += f.samples
 			continue
 		}
 		for row := range f.rows() {
