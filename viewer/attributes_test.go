@@ -67,8 +67,7 @@ func TestAttributesOfSpans(t *testing.T) {
 		}
 	}
 
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	at := max(0, slices.IndexFunc(list.Spans, func(s answer.Span) bool { return s.ProfileID == ids[1] })) // both ended at one time
 	if want := []store.Attribute{{Key: "http.request.method", Value: "GET"}, {Key: "db.query.text", Value: "SELECT b", Child: "query"}}; !cmp.Equal(want, list.Spans[at].Attributes) {
 		t.Errorf("attributes %+v, want %+v", list.Spans[at].Attributes, want)

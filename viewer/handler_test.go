@@ -76,8 +76,7 @@ func TestHostileNamesStayData(t *testing.T) {
 
 func TestProfileOfSpan(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, `shop.cpu{profile_id="`+slowID+`"}`)
 	if a.Total != 55e7 || a.Samples != 55 || a.ProfileIDs != 1 || a.Windows != 1 || a.SampleType != "cpu" || a.Unit != "nanoseconds" {
 		t.Errorf("got %+v", a)
 	}

@@ -71,8 +71,7 @@ func TestHost(t *testing.T) {
 		{`shop.host{span_name="GET /search"}`, 10, ""},
 		{byID(slowID), before.Samples, ""},
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", tt.query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, tt.query)
 		if a.Samples != tt.samples || a.Note != "" || a.Empty != tt.empty {
 			t.Errorf("%s: %d samples, note %q, empty %q; want %d, %q", tt.query, a.Samples, a.Note, a.Empty, tt.samples, tt.empty)
 		}
@@ -105,8 +104,7 @@ func TestHostAlone(t *testing.T) {
 	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
 	exportHost(t, s, sampled{3, slowID, labelkey.First}, sampled{1, "", ""})
 	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	list := listOf(t, h)
 	want := `.host{profile_id="` + slowID + `"}`
 	if len(list.Spans) != 1 || list.Spans[0].Query != "shop"+want {
 		t.Fatalf("spans %+v, want one that leads to shop%s", list.Spans, want)
@@ -123,8 +121,7 @@ func TestPackageOfAssembly(t *testing.T) {
 	b.location("indexbytebody").Line[0].Function.Filename = "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"
 	b.location("memcpy").Line[0].Function.Filename = "memcpy.c"
 	export(t, s, nil, exporter.KindCPU, b.profile)
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, viewer.Handler(s), ".cpu")
 	f, packages := a.Flame.Functions, map[string]string{}
 	for i, name := range f.Name {
 		packages[a.Flame.Texts[name]] = a.Flame.Texts[f.Package[i]]
