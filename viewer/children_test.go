@@ -88,21 +88,13 @@ func TestVeryManyChildren(t *testing.T) {
 	for i := range 900 {
 		all = append(all, store.Span{ProfileID: fmt.Sprintf("%016x", 0x1000+i), ParentID: slowID, CPUSamples: 1, SamplesHeld: 1})
 	}
-	got := childrenOf(t, ".cpu", all)
+	got := profileOf(t, viewer.Handler(&fileSource{spans: all}), `.cpu{profile_id="`+slowID+`"}`).WithChildren
 	if want := "this span with 882 spans below it, without 18 more for which one query has no room"; got == nil || got.Meaning != want {
 		t.Fatalf("got %+v, want %s", got, want)
 	}
 	if _, err := flameql.Parse(got.Query); err != nil {
 		t.Error(err)
 	}
-}
-
-// childrenOf returns the children of the span slowID in a trace.
-func childrenOf(t *testing.T, profileType string, trace []store.Span) *answer.Children {
-	t.Helper()
-	h := viewer.Handler(&fileSource{spans: trace})
-	a := profileOf(t, h, profileType+`{profile_id="`+slowID+`"}`)
-	return a.WithChildren
 }
 
 // An exemplar of a metric may have the ids of a trace and of a span without a profile. They

@@ -201,6 +201,8 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
+		{target("/", "attribute", "db.query.text"), `attribute "db.query.text": expected a condition`, 0},
+		{target("/", "attribute", "=x"), `attribute "=x": expected a condition`, 0},
 		{target("/", "error", "yes"), `error "yes": expected true or nothing`, 0},
 		{target("/", "flat", "1"), `flat "1": expected true or nothing`, 0},
 		{target("/", "query", "{}", "labels", "id"), `labels "id": expected ids or nothing`, 0},
