@@ -14,6 +14,7 @@
 // [http.StripPrefix]. Links of pages are relative: mount a path that ends in a slash.
 //
 //	./                   the recent spans; with query=, a flame graph
+//	./names              the sums of spans by name
 //	./comparison         two flame graphs and a table of their differences
 //	./comparison-diff    one flame graph, coloured by its differences
 //	./profile            the same as ./ with a query and format=pprof

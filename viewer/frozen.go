@@ -20,7 +20,7 @@ const (
 )
 
 // freeze answers a page as one file with the answers that it would fetch. A list also has
-// the graphs of its slowest spans, while there is room and time.
+// the names, and the graphs of its slowest spans, while there is room and time.
 func (h *handler) freeze(ctx context.Context, segment string, params url.Values) (response, error) {
 	answers := map[string]json.RawMessage{} // by address, relative to the mount
 	room := maxFrozenBytes - len(static.Frozen("", nil))
@@ -63,16 +63,18 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 		}
 		slowest, _ := add(limited, "", with(params, "order", "slowest"))
 		_ = json.Unmarshal(slowest, &list)
-		about := url.Values{}
+		times, about := url.Values{}, url.Values{}
+		for _, name := range []string{"from", "until"} {
+			times = with(times, name, params.Get(name))
+		}
 		if list.Ranged {
-			for _, name := range []string{"from", "until"} {
-				about = with(about, name, params.Get(name))
-			}
+			about = times
 		}
 		_, _ = add(limited, "timeline", with(about, "query", list.Work))
 		for _, s := range list.Spans[:min(len(list.Spans), frozenSpans)] {
 			_, _ = add(limited, "", with(about, "query", s.Query))
 		}
+		_, _ = add(limited, "names", times)
 	}
 	if err := ctx.Err(); err != nil {
 		return response{}, err

@@ -71,14 +71,14 @@ func TestFrozenPages(t *testing.T) {
 			t.Errorf("%s has for %s\n%s\nwant\n%s", frozen, live, got, want.Bytes())
 		}
 	}
-	for _, address := range []string{"/log?format=frozen", target("/timeline", "query", "{}", "format", "frozen")} {
+	for _, address := range []string{"/names?format=frozen", "/log?format=frozen", target("/timeline", "query", "{}", "format", "frozen")} {
 		if w := get(t, h, address); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "no frozen form") {
 			t.Errorf("GET %s: status %d: %s", address, w.Code, w.Body)
 		}
 	}
 }
 
-// A frozen list has the graphs of its 20 slowest spans.
+// A frozen list has the table of names and the graphs of its 20 slowest spans.
 func TestFrozenList(t *testing.T) {
 	s := newStore(t)
 	var slowest []string
@@ -91,7 +91,7 @@ func TestFrozenList(t *testing.T) {
 	endSpan(t, s, "POST /", 0, 60)
 	h := viewer.Handler(s)
 	want := append(slowest, "?filter=get&format=json", "?filter=get&format=json&order=slowest",
-		target("timeline", "format", "json", "query", ".cpu{}"))
+		"names?format=json", target("timeline", "format", "json", "query", ".cpu{}"))
 	var got []string
 	for address := range freeze(t, h, "/?filter=get&format=frozen").answers {
 		got = append(got, address)

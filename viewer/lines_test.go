@@ -56,7 +56,7 @@ func TestLines(t *testing.T) {
 	all, slow, one := url.QueryEscape(".cpu{}"), url.QueryEscape(byID(exact)), url.QueryEscape(`.cpu{span_name="query"}`)
 	query := regexp.MustCompile(`^ *(query|baseline|also|version|whole process:)? .*\.[a-z_]+\{|^ .* \?format=text&name=`)
 	for address, next := range map[string]string{
-		"/?": "?format=text&name=GET%20/0\n", "/?order=slowest": "?format=text&name=GET%20/0\n", "/?name=GET+/1": "?format=text&order=slowest&name=GET%20/1",
+		"/?": "?format=text&name=GET%20/0\n", "/?order=slowest": "?format=text&name=GET%20/0\n", "/?name=GET+/1": "?format=text&order=slowest&name=GET%20/1", "/names?": "set limit",
 		"/?query=" + slow: "  other\n", "/comparison?leftQuery=" + slow + "&rightQuery=" + url.QueryEscape(byID(other)): "more functions",
 		"/?query=" + all: "more functions", "/comparison?leftQuery=" + one + "&rightQuery=" + all: "more functions", "/running?": "  and 1 more stack\n\n19 more in JSON",
 	} {

@@ -79,6 +79,10 @@ var pages = map[string]page{
 		fallback: formatJSON, parse: parseSpans,
 		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.About(q.spans) },
 	},
+	"names": {
+		fallback: formatHTML, parse: parseNames,
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.NameTable(q.spans, q.sort) },
+	},
 	"running": {
 		fallback: formatHTML, parse: parseNothing,
 		data: func(h *handler, a *answer.Reader, _ *question) (any, error) {
@@ -108,6 +112,7 @@ type question struct {
 	// query selects a flame graph, or the left side of a comparison.
 	query, right answer.Query
 	spans        store.SpanQuery
+	sort         string // of names
 	// from and until bound the time that the answer is about.
 	from, until time.Time
 }

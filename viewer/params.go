@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,11 +142,18 @@ func parseSpans(asked *question) (err error) {
 	return err
 }
 
-// parseFlag reports whether a parameter has its only value.
+func parseNames(q *question) error {
+	if q.sort = cmp.Or(q.params.Get("sort"), "cpu"); !slices.Contains(answer.Sorts, q.sort) {
+		return answer.BadRequestf("unknown sort %q: known are %s", q.sort, strings.Join(answer.Sorts, ", "))
+	}
+	return parseSpans(q)
+}
+
+// parseFlag reports whether a parameter has its only value. It may be false, or absent.
 func parseFlag(params url.Values, name, on string) (bool, error) {
 	value := params.Get(name)
-	if value != "" && value != on {
-		return false, answer.BadRequestf("%s %q: expected %s or nothing", name, value, on)
+	if value != "" && value != "false" && value != on {
+		return false, answer.BadRequestf("%s %q: expected %s or false", name, value, on)
 	}
 	return value == on, nil
 }

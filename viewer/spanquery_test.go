@@ -25,7 +25,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"filter", "SEARCH"}, []string{slowID, fastID, shortID}},
 		{[]string{"filter", "search", "min", "1ms"}, []string{slowID, fastID}},
 		{[]string{"error", "true"}, []string{evilID}},
-		{[]string{"name", "GET /late"}, []string{openID}},
+		{[]string{"error", "false", "name", "GET /late"}, []string{openID}},
 		{[]string{"trace", "010000000000000000000000000000a2"}, []string{fastID}},
 		{[]string{"service", "other"}, nil},
 		{[]string{"min", "1ns", "from", "1793534404"}, []string{openID, evilID}},

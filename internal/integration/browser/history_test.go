@@ -37,7 +37,7 @@ func seen(b *browser) view {
 			Typed: all('main [type=search]', (e) => e.value),
 			Zoomed: all('.graph .detail .about'),
 			Found: all('.found'),
-			Rows: all('.spans a.name, .functions .fn, .trace .name, .diff tbody .fn, .about-function h2'),
+			Rows: all('.spans a.name, .bynames a.name, .functions .fn, .trace .name, .diff tbody .fn, .about-function h2'),
 		};
 	})()`))
 }
@@ -77,6 +77,8 @@ func TestHistory(t *testing.T) {
 	shown(`.diff tbody tr`)
 	b.run("two graphs", click(`.actions a:first-child`), visible(`.graph:last-of-type canvas`))
 	shown(`.graph canvas`)
+	b.run("the names", navigate(address+"names"), visible(`.bynames tbody tr`), click(`[data-by=p95] button`), until(`location.search.includes('sort=p95')`), settled)
+	shown(`.bynames tbody tr`)
 
 	places := map[string]bool{}
 	for _, v := range steps {

@@ -73,7 +73,7 @@ const faults = `(() => {
 	for (const e of seen('.tabs > *')) if (e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth) fault('a tab that is cut', e);
 	for (const e of seen('.spans a.name')) if (e.scrollWidth > e.clientWidth && e.clientWidth < 60) fault('a name without room', e);
 	for (const e of seen('.spans td.when')) if (e.scrollWidth > e.clientWidth) fault('a time that is cut', e);
-	for (const e of seen('.fn button, .spans .name, .names .name, h1, .about-function h2')) {
+	for (const e of seen('.fn button, .spans .name, .names .name, .bynames .name, h1, .about-function h2')) {
 		const texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
 		while (texts.nextNode()) {
 			for (const word of texts.currentNode.data.matchAll(/\w+/g)) {

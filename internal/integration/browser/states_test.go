@@ -94,6 +94,8 @@ func TestStates(t *testing.T) {
 	on.down.Store(false)
 	b.run("it is back", visible(`.pill.on`), chromedp.WaitNotVisible(css(`#alert`)))
 
+	held("/names", `document.querySelector('.tools [role=status]')?.innerText === 'Summing the spans …' && !document.querySelector('.bynames').checkVisibility()`)
+	b.run("the names", visible(`.bynames tbody tr`))
 	held("/?query=.cpu", `document.querySelector('main').textContent === 'Summing the samples …'`)
 	b.run("the graph", visible(`.graph canvas`))
 }

@@ -13,6 +13,21 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
+// TestNameTable finds the endpoint with most CPU time in one click, and sorts the names.
+func TestNameTable(t *testing.T) {
+	address := newShop(t).address
+	b := newBrowser(t)
+	b.run("the spans", navigate(address), visible(`.spans tbody tr`))
+	b.task("the endpoint with most CPU time", 1, func() {
+		b.run("the names", click(`.pages a:nth-child(2)`), visible(`.bynames tbody tr`))
+	})
+	shows(b, "the first name and its CPU time", `[document.querySelector('.bynames tbody .name').innerText, document.querySelector('.bynames tbody [data-by=cpu]').innerText].join()`, "GET /search,10.0 s")
+	b.screenshots("names")
+	b.run("the most errors", click(`[data-by=errors] button`), until(`document.querySelector('.bynames .name').textContent === 'POST /order'`))
+	b.run("the failed ones", click(`.bynames .err`), visible(`.spans tbody tr`), until(`document.querySelectorAll('.spans tbody tr').length === 7`))
+	b.check(address)
+}
+
 // TestFindBox finds the request of a log line, in two clicks.
 func TestFindBox(t *testing.T) {
 	o := newShop(t)
@@ -86,6 +101,12 @@ func TestKeyboardOnly(t *testing.T) {
 		onto(`.graph canvas`)
 		b.run("a frame", chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown), visible(`.tip`))
 
+		b.run("the names", navigate(address), visible(`.spans tbody tr`))
+		onto(`.pages a[href*=names]`)
+		b.run("the table", enter, visible(`.bynames tbody tr`))
+		onto(`[data-by=waits] button`)
+		b.run("by waits", enter, until(`document.querySelector('.bynames .name').textContent === 'POST /order'`))
+		shows(b, "that the focus stays on the column", `document.activeElement.matches('[data-by=waits] button')`, true)
 		b.run("the times", navigate(address), visible(`.versions a`))
 		onto(`.versions a`)
 		b.run("compare them", enter, visible(`.sides`))

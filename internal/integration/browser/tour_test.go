@@ -213,6 +213,6 @@ func TestFrozenPage(t *testing.T) {
 		b.run("the slowest span of the file", click(`.spans a.name`), visible(`.graph canvas`), settled)
 		shows(b, "the sentence", `document.querySelector('.answer .sentence').innerText.slice(0, 7)`, "6.00 s:")
 		shows(b, "that the graph is painted", graphPainted, true)
-		b.run("back", chromedp.NavigateBack(), visible(`.spans tbody tr`))
+		b.run("back, and the table of names", chromedp.NavigateBack(), visible(`.spans tbody tr`), click(`.pages a:nth-child(2)`), visible(`.bynames tbody tr`))
 	}
 }

@@ -86,21 +86,24 @@ func (r *Reader) spread(name string, held []store.Span) string {
 	var durations []time.Duration
 	var cpu time.Duration
 	for i := range held {
-		cpu += held[i].CPUInclusive
+		cpu += held[i].CPU
 		if !held[i].Manual {
 			durations = append(durations, held[i].Duration)
 		}
 	}
-	if len(durations) == 0 {
+	for _, of := range nameSpreads(held) { // by service
+		cpu += of.Below
+	}
+	d := timesOf(durations)
+	if d == nil {
 		return name + ": no span that is held meets the conditions."
 	}
-	slices.Sort(durations)
 	count := termtext.Plural(len(held), "span")
 	if len(held) == sampledSpans {
 		count = "the newest " + count
 	}
 	return fmt.Sprintf("%s: %s, %s at the median, %s at p95, %s at most; %s of CPU each.", name, count,
-		duration(quantile(durations, 50)), duration(quantile(durations, 95)), duration(durations[len(durations)-1]), duration(cpu/time.Duration(len(held))))
+		duration(d.P50), duration(d.P95), duration(d.Max), duration(cpu/time.Duration(len(held))))
 }
 
 func (r *Reader) tail(held []store.Span) *tail.Result {

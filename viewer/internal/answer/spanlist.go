@@ -79,10 +79,14 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	if held.several() {
 		list.Services = held
 	}
+	var named []store.NameTotal
 	for _, t := range r.nameTotals() {
 		list.Service = cmp.Or(list.Service, t.Service)
+		if t.Name != "" && len(named) < maxGroups { // no query selects spans without a name
+			named = append(named, t)
+		}
 	}
-	list.Groups = r.names()
+	list.Groups = r.names(named, nil)
 	if len(list.Spans) == 0 {
 		list.Empty = r.emptyList()
 	}
@@ -108,6 +112,9 @@ func (r *Reader) named(q store.SpanQuery) []store.Span {
 	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
 	return spans[:min(limit, len(spans))]
 }
+
+// maxGroups bounds the list of names: the page of names has all.
+const maxGroups = 100
 
 // listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
@@ -139,7 +146,7 @@ func (l *SpanList) Text() string {
 	}
 	named := slices.DeleteFunc(slices.Clone(l.Groups), func(g Name) bool { return g.Spans == 0 })
 	if len(named) > 0 {
-		b.WriteString("\nnames with most CPU time; JSON has more:\n")
+		b.WriteString("\nnames with most CPU time; names?format=text has all:\n")
 	}
 	for _, g := range named[:min(textNames, len(named))] {
 		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))

@@ -6,6 +6,7 @@ import { compareView } from './compare.js';
 import { h } from './dom.js';
 import { sentence } from './format.js';
 import { logView } from './log.js';
+import { namesView } from './names.js';
 import { profileView } from './profile.js';
 import { offerRunning, runningView } from './running.js';
 import { queryForm } from './span.js';
@@ -30,6 +31,7 @@ function start() {
   const page = pageName();
   if (page.startsWith('comparison')) fixedPage((data) => ({ element: compareView(data, page) }), (data) => data.right.span?.service);
   else if (page === 'log') live(logView);
+  else if (page === 'names') live(namesView);
   else if (page === 'running') live(runningView);
   else if (page === 'timeline') location.replace(`./?${rawQuery('format').join('&')}`);
   else if (pageParams().get('query')) fixedPage(profileView, (data) => data.span?.service);
@@ -45,11 +47,14 @@ addEventListener('keydown', (e) => {
 });
 
 // live shows a view that make returns for a function that loads: {element, list, address, update,
-// paused}. list is marked busy while it shows rows of another question. The page polls.
+// paused, every}. list is marked busy while it shows rows of another question. The page polls at
+// each turn of every.
 async function live(make) {
   let turn = 0;
+  let polls = 0;
   let data = null;
   let answered = ''; // the address of data
+  let gone = false;
   const load = async () => {
     // A later request has been answered already: drop this answer.
     const mine = ++turn;
@@ -63,9 +68,11 @@ async function live(make) {
     } catch (err) {
       // The page was true: it stays until the server answers again.
       if (mine === turn) (data && !err.refused ? showGone : showFailure)(err);
+      gone = true;
       return;
     }
     if (mine !== turn) return;
+    gone = false;
     data = answer.unchanged ? { ...data, status: answer.status } : answer;
     answered = address;
     showService(data.services ? `${data.services.length} services` : data.service);
@@ -79,7 +86,7 @@ async function live(make) {
   const view = make(load);
   main.replaceChildren(view.element);
   await load();
-  repeat(() => !data?.fixed && !view.paused?.() && load());
+  repeat(() => !data?.fixed && !view.paused?.() && (gone || ++polls % (view.every ?? 1) === 0) && load());
 }
 
 // failed is the message of the failure that is shown.
