@@ -6,7 +6,6 @@ package untrusted
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -96,16 +95,8 @@ func File(data []byte, maxBytes int64) (*profile.Profile, error) {
 	return nil, err
 }
 
-func legacy(data []byte) (p *profile.Profile, err error) {
+func legacy(data []byte) (*profile.Profile, error) {
 	decoding.Lock()
 	defer decoding.Unlock()
-	defer func() {
-		if r := recover(); r != nil { // the decoder is not ours
-			p, err = nil, fmt.Errorf("a panic: %v", r)
-		}
-	}()
-	if p, err = profile.ParseData(data); err == nil {
-		err = p.CheckValid()
-	}
-	return p, err
+	return decode(data, profile.ParseData)
 }
