@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/files"
@@ -65,11 +63,4 @@ func Prepare(dir string) error {
 		return fmt.Errorf("try to write: %w", err)
 	}
 	return nil
-}
-
-// DiskFull reports whether err means that the file system, or the user's quota, is full.
-func DiskFull(err error) bool {
-	const windowsDiskFull = syscall.Errno(112) // ERROR_DISK_FULL
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
 }
