@@ -18,18 +18,14 @@ import (
 // pattern names the files that are being written.
 const pattern = "spanprof-*.tmp"
 
-// Write makes the file name in dir of the parts, one after the other. Only its
-// owner can read it. A crash of the machine may lose it.
-func Write(dir, name string, parts ...[]byte) error {
+// Write makes the file name in dir. Only its owner can read it. A crash of the machine
+// may lose it.
+func Write(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if _, err = f.Write(part); err != nil {
-			break
-		}
-	}
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
