@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
@@ -35,13 +34,13 @@ type rotated struct {
 // scan adds the files of earlier Exporters. skipped counts other entries with such names.
 func (r *rotation) scan() (skipped files.Skipped, err error) {
 	isProfile := func(name string) bool {
-		_, ok := profiledir.StampOf(name)
-		return ok && strings.HasSuffix(name, profiledir.Suffix)
+		_, ok := profiledir.Parse(name)
+		return ok
 	}
 	list, err := files.List(r.dir, files.Follow, &skipped, isProfile)
 	for _, info := range list {
-		start, _ := profiledir.StampOf(info.Name())
-		r.add(rotated{info.Name(), start, info.Size()})
+		parts, _ := profiledir.Parse(info.Name())
+		r.add(rotated{info.Name(), parts.Start, info.Size()})
 	}
 	return skipped, err
 }

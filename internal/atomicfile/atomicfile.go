@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/files"
@@ -20,18 +18,14 @@ import (
 // pattern names the files that are being written.
 const pattern = "spanprof-*.tmp"
 
-// Write makes the file name in dir of the parts, one after the other. Only its
-// owner can read it. A crash of the machine may lose it.
-func Write(dir, name string, parts ...[]byte) error {
+// Write makes the file name in dir. Only its owner can read it. A crash of the machine
+// may lose it.
+func Write(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if _, err = f.Write(part); err != nil {
-			break
-		}
-	}
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
@@ -65,11 +59,4 @@ func Prepare(dir string) error {
 		return fmt.Errorf("try to write: %w", err)
 	}
 	return nil
-}
-
-// DiskFull reports whether err means that the file system, or the user's quota, is full.
-func DiskFull(err error) bool {
-	const windowsDiskFull = syscall.Errno(112) // ERROR_DISK_FULL
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
 }

@@ -21,8 +21,7 @@
 //
 // Each function is tested with its callees: a stack counts once per function. It is also
 // tested without them if its self time is less than 98 % of its total. Functions with fewer
-// than ten samples a run, on average over both sides, are not tested. Their self time is the
-// row [Others].
+// than ten samples a run, on average over both sides, are not tested.
 //
 // # The test
 //
@@ -126,10 +125,6 @@ func (c *comparison) fill(r *Result) {
 		pairs   []pair
 		parts   []pair // that share no sample
 	)
-	part := func(m measure) {
-		_, p := c.change(m)
-		parts = append(parts, p)
-	}
 	test := func(change *Change, m measure) {
 		var p pair
 		*change, p = c.change(m)
@@ -137,38 +132,23 @@ func (c *comparison) fill(r *Result) {
 			changes, pairs = append(changes, change), append(pairs, p)
 		}
 	}
-	few := map[string]bool{}
-	r.Functions = make([]Function, 0, len(c.all.functions)+1)
+	r.Functions = make([]Function, 0, len(c.all.functions))
 	for name, all := range c.all.functions {
 		r.Functions = append(r.Functions, Function{Name: name})
 		f := &r.Functions[len(r.Functions)-1] // there is room for all
 		f.Total, _ = c.change(totalOf(name))
-		f.Self, _ = c.change(selfOf(name))
+		var self pair
+		f.Self, self = c.change(selfOf(name))
 		if c.testable(all.total) {
 			test(&f.Total, totalOf(name))
 		}
 		if !c.testable(all.self) {
-			few[name] = true
 			continue
 		}
-		part(selfOf(name))
+		parts = append(parts, self)
 		if all.self < nearlyAll*all.total {
 			test(&f.Self, selfOf(name))
 		}
-	}
-	rest := func(s sums) float64 {
-		sum := 0.0
-		for name := range few {
-			sum += s.functions[name].self
-		}
-		return sum
-	}
-	if c.testable(rest(c.all)) {
-		r.Functions = append(r.Functions, Function{Name: Others})
-		f := &r.Functions[len(r.Functions)-1]
-		f.Self, _ = c.change(rest)
-		test(&f.Total, rest)
-		part(rest)
 	}
 	if r.Repeated {
 		c.test(r, changes, pairs, parts)

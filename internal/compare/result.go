@@ -55,9 +55,6 @@ type Function struct {
 	Moved bool `json:"moved"`
 }
 
-// Others is the row with the self time of all functions with too few samples for a test.
-const Others = "(others)"
-
 // Change is a value on both sides.
 type Change struct {
 	// Before and After are the means: nanoseconds of CPU per request or

@@ -36,23 +36,6 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// With one and with two degrees of freedom Student's distribution has a closed form.
-func TestTwoSided(t *testing.T) {
-	for _, x := range []float64{0, 1e-9, 0.1, 1, 2.5, 40, 1e6} {
-		one := 1 - 2/math.Pi*math.Atan(x)
-		if got := twoSided(x, 1); math.Abs(got-one) > 1e-9 {
-			t.Errorf("twoSided(%v, 1) = %v, want %v", x, got, one)
-		}
-		two := 1 - x/math.Sqrt(2+x*x)
-		if got := twoSided(-x, 2); math.Abs(got-two) > 1e-9 {
-			t.Errorf("twoSided(%v, 2) = %v, want %v", -x, got, two)
-		}
-	}
-	if got := twoSided(math.Inf(1), 4); got != 0 {
-		t.Errorf("twoSided(Inf, 4) = %v", got)
-	}
-}
-
 // The example of Benjamini and Hochberg's paper (1995), in another order: of fifteen
 // tests four are significant at 5 %.
 func TestAdjusted(t *testing.T) {

@@ -5,7 +5,6 @@ package flameql
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +28,6 @@ const (
 	// ids in one expression.
 	MaxBytes    = 16 << 10
 	maxMatchers = 32
-	// maxIDExpressions bounds the conditions that are tried on every id, or on the
-	// attributes of every span.
-	maxIDExpressions = 2
 )
 
 // SyntaxError describes what is wrong with a query, and where.
@@ -83,16 +79,11 @@ func (p *parser) query() (Query, error) {
 		if len(q.Matchers) == maxMatchers {
 			return Query{}, p.fail(fmt.Sprintf("a query has at most %d conditions: join those on one label in an expression such as span_name!~\"a|b\"", maxMatchers))
 		}
-		start := p.pos
 		m, err := p.matcher()
 		if err != nil {
 			return Query{}, err
 		}
 		q.Matchers = append(q.Matchers, m)
-		if idExpressions(q.Matchers) > maxIDExpressions {
-			p.pos = start
-			return Query{}, p.fail(fmt.Sprintf("a query has at most %d expressions on ids and attributes; lists such as profile_id=~\"a|b\" do not count", maxIDExpressions))
-		}
 		p.space()
 		if !p.skip(",") && p.peek() != '}' {
 			return Query{}, p.expected(`"," or "}"`)
@@ -105,19 +96,6 @@ func (p *parser) query() (Query, error) {
 	return q, nil
 }
 
-// idExpressions counts the conditions that must be tried on every id, or on the
-// attributes of every span.
-func idExpressions(matchers []store.Matcher) (n int) {
-	for _, m := range matchers {
-		expression := m.Op() == store.MatchRegexp || m.Op() == store.MatchNotRegexp
-		onAttribute := strings.HasPrefix(m.Label(), "span.")
-		if expression && (onAttribute || slices.Contains(idLabels, m.Label()) && !m.ListsIDs()) {
-			n++
-		}
-	}
-	return n
-}
-
 // name parses the text before the braces: app.type, .type, type, app or
 // nothing. Names of applications have dots, so only the text after the last dot
 // is the type.
@@ -126,14 +104,14 @@ func (p *parser) name(end int) (Query, error) {
 	if t, ok := typeByPyroscopeID(strings.TrimLeft(name, spaces)); ok {
 		return Query{Type: t}, nil
 	}
+	if end == len(p.text) && strings.ContainsAny(name, "\"`") { // accepted, it would answer for the whole process
+		return Query{}, p.fail("conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode")
+	}
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
 		name = strings.TrimLeft(name, spaces)
 		if t, ok := TypeByName(name); ok {
 			return Query{Type: t}, nil
-		}
-		if end == len(p.text) && looksLikeCondition(name) {
-			return Query{}, p.fail(inBraces)
 		}
 		if strings.Count(name, ":") == 4 { // of Pyroscope
 			return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name, typeNames()))
@@ -143,25 +121,9 @@ func (p *parser) name(end int) (Query, error) {
 	t, ok := TypeByName(name[dot+1:])
 	if !ok {
 		p.pos = dot + 1
-		if end == len(p.text) && strings.ContainsAny(name, "\"`") {
-			return Query{}, p.fail(inBraces)
-		}
 		return Query{}, p.fail(fmt.Sprintf("unknown profile type %q: the name must end in one of %s", name[dot+1:], typeNames()))
 	}
 	return Query{App: strings.Trim(name[:dot], spaces), Type: t}, nil
-}
-
-const inBraces = "conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode"
-
-// looksLikeCondition reports whether a name is a condition without its braces, such as
-// span_name="NAME": accepting it as a name would answer for the whole process.
-func looksLikeCondition(name string) bool {
-	i := strings.IndexAny(name, "=!")
-	if i < 0 {
-		return false
-	}
-	value := strings.TrimLeft(name[i:], "=!~"+spaces)
-	return value != "" && strings.ContainsAny(value[:1], "\"`")
 }
 
 func (p *parser) matcher() (store.Matcher, error) {

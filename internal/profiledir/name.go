@@ -15,10 +15,8 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 )
 
-// Suffix ends the name of a file with a profile.
-const Suffix = ".pprof.gz"
-
 const (
+	suffix = ".pprof.gz"
 	// timeFormat has a fixed width, and no colon: Windows allows none.
 	timeFormat = "20060102T150405.000000000Z"
 	// maxPart leaves a name within the 255 bytes of most file systems.
@@ -38,14 +36,7 @@ func Name(p *exporter.Profile, start time.Time, n int) string {
 	if n > 0 {
 		name += strconv.Itoa(n) + "-"
 	}
-	return name + clean(string(p.Kind()), "unknown") + Suffix
-}
-
-// StampOf returns the time that a name begins with.
-func StampOf(name string) (time.Time, bool) {
-	stamp, _, _ := strings.Cut(filepath.Base(name), "-")
-	t, err := time.Parse(timeFormat, stamp)
-	return t, err == nil
+	return name + clean(string(p.Kind()), "unknown") + suffix
 }
 
 // Parts are what Name puts into a name.
@@ -58,11 +49,11 @@ type Parts struct {
 
 // Parse returns the parts of a name, if it is one that Name gives.
 func Parse(name string) (Parts, bool) {
-	start, ok := StampOf(name)
-	rest, isProfile := strings.CutSuffix(filepath.Base(name), Suffix)
-	_, rest, _ = strings.Cut(rest, "-")
+	name, isProfile := strings.CutSuffix(filepath.Base(name), suffix)
+	stamp, rest, _ := strings.Cut(name, "-")
+	start, err := time.Parse(timeFormat, stamp)
 	i := strings.LastIndexByte(rest, '-')
-	if !ok || !isProfile || i < 0 {
+	if err != nil || !isProfile || i < 0 {
 		return Parts{}, false
 	}
 	parts := Parts{Start: start, Service: rest[:i], Kind: exporter.Kind(rest[i+1:])}

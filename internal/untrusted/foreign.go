@@ -6,7 +6,6 @@ package untrusted
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -31,7 +30,6 @@ const pprofInstead = "record in the pprof format instead, as rbspy and async-pro
 // magic are the first bytes of binary formats.
 var magic = []struct{ start, remedy string }{
 	{"\x1f\x8b", "gzip within gzip: unpack it once, by gunzip"},
-	{"\x28\xb5\x2f\xfd", "compressed by zstd: unpack it by unzstd"},
 	{"PERFILE2", "the perf.data of Linux perf: convert it by perf_to_profile (github.com/google/perf_data_converter)"},
 	{"FLR\x00", "a recording of Java Flight Recorder: convert it by async-profiler's jfrconv -o pprof"},
 }
@@ -40,10 +38,8 @@ var magic = []struct{ start, remedy string }{
 var formats = []format{
 	{regexp.MustCompile(`^go 1\.\d+ trace\x00`), "an execution trace of Go: open it by spanprof trace or go tool trace"},
 	{regexp.MustCompile(`^\s*\{(?s:.*)"(nodes|timeDeltas|callFrame)"\s*:`), "a .cpuprofile of V8 or Node.js: open it in Chrome's DevTools or speedscope, or record by the npm package @datadog/pprof"},
-	{regexp.MustCompile(`^\s*\{(?s:.*)speedscope\.app/file-format`), "a file of speedscope: open it in speedscope, or " + pprofInstead},
 	{regexp.MustCompile(`^\s*[\[{]`), "JSON: " + pprofInstead},
 	{regexp.MustCompile(`^(goroutine profile: total|threadcreate profile: total|--- (mutex|contention|threadcreate)|goroutine \d+ \[|heap profile:|\d+ @ 0x)`), "the text of net/http/pprof: fetch the profile without debug= in the address"},
-	{regexp.MustCompile(`^\S.* +\d+ .*\d+\.\d+: +\d+ [\w:-]+: *\n\s+[0-9a-f]+ `), "the output of perf script: convert perf.data by perf_to_profile (github.com/google/perf_data_converter)"},
 	{regexp.MustCompile(`^<!doctype html>(?s:.*)<title>spanprof</title>`), "a page of spanprof: open it in a browser"},
 	{regexp.MustCompile(`^[^\n;]+(;[^\n;]*)* \d+(\.\d+)?\r?\n`), "folded stacks, the input of flamegraph.pl: " + pprofInstead},
 }
@@ -96,16 +92,8 @@ func File(data []byte, maxBytes int64) (*profile.Profile, error) {
 	return nil, err
 }
 
-func legacy(data []byte) (p *profile.Profile, err error) {
+func legacy(data []byte) (*profile.Profile, error) {
 	decoding.Lock()
 	defer decoding.Unlock()
-	defer func() {
-		if r := recover(); r != nil { // the decoder is not ours
-			p, err = nil, fmt.Errorf("a panic: %v", r)
-		}
-	}()
-	if p, err = profile.ParseData(data); err == nil {
-		err = p.CheckValid()
-	}
-	return p, err
+	return decode(data, profile.ParseData)
 }

@@ -44,12 +44,17 @@ func Profile(data []byte, maxBytes int64) (p *profile.Profile, err error) {
 	if err = check(data); err != nil {
 		return nil, err
 	}
+	return decode(data, profile.ParseUncompressed)
+}
+
+// decode returns a valid profile; the caller holds decoding.
+func decode(data []byte, parse func([]byte) (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the decoder is not ours
 			p, err = nil, fmt.Errorf("a panic: %v", r)
 		}
 	}()
-	if p, err = profile.ParseUncompressed(data); err == nil {
+	if p, err = parse(data); err == nil {
 		err = p.CheckValid()
 	}
 	return p, err
