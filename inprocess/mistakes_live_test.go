@@ -130,6 +130,15 @@ var mistakes = []mistake{
 		},
 	},
 	{
+		what: "spans that are never ended", id: "spans-not-ended",
+		run: func(p *program) {
+			p.start(wrapped())
+			for range 150 {
+				otel.Tracer("shop").Start(p, "GET /cart", trace.WithTimestamp(time.Now().Add(-time.Hour)))
+			}
+		},
+	},
+	{
 		what: "the resource given is not the provider's", id: "service-names-differ", wrong: true,
 		logged: `Spans have service.name "shop", CPU profiles "cart"`,
 		run: func(p *program) {

@@ -25,12 +25,14 @@ type Facts struct {
 	// Off is a sentence if the environment switches everything off.
 	Off string
 
-	// MutexFraction is the runtime's.
-	Profiler                  profiler.Status
-	MutexFraction, Goroutines int
+	// MutexFraction is the runtime's, and BlockEvents the number of stacks that have blocked.
+	Profiler                               profiler.Status
+	MutexFraction, BlockEvents, Goroutines int
 
-	Store   store.Stats
-	Tracers []store.Tracer
+	// RunningLong is the number of local roots that are open for Long or more.
+	Store       store.Stats
+	Tracers     []store.Tracer
+	RunningLong int
 	// Service is the service.name of spans, if HasSpans. Profiled are the names in CPU
 	// profiles if they differ.
 	HasSpans bool
@@ -48,15 +50,27 @@ type Facts struct {
 	NamesFull     int64
 }
 
+// Long is how long a span may run until it looks forgotten.
+const Long = 10 * time.Minute
+
 // Collect returns the facts of this process. provided reports whether s has a tracer provider.
 func Collect(p *profiler.Profiler, s *store.Store, provided bool) *Facts {
 	f := &Facts{Profiler: p.Status(), Store: s.Stats(), Tracers: s.Tracers(), Goroutines: runtime.NumGoroutine()}
 	f.MutexFraction = runtime.SetMutexProfileFraction(-1) // reads it
+	f.BlockEvents, _ = runtime.BlockProfile(nil)
 	f.Service, f.HasSpans, f.Profiled = s.Services()
 	if off := env.DisabledBy(); f.Profiler.Disabled && off != "" {
 		f.Off = fmt.Sprintf("Profiling is disabled by %s=true in the environment.", off)
 	} else if f.Profiler.Disabled {
 		f.Off = "Profiling is off: the program uses WithOptIn, and the environment lacks " + env.Enable + "=true."
+	}
+	if f.Store.SpansRunning > 0 {
+		since := time.Now().Add(-Long).UnixNano()
+		for _, r := range spanlabels.Running() {
+			if r.Start > 0 && r.Start <= since { // spans from before the profiler have no age
+				f.RunningLong++
+			}
+		}
 	}
 	global := reflect.TypeOf(otel.GetTracerProvider())
 	f.NotSet = provided && global.Kind() == reflect.Pointer && global.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"

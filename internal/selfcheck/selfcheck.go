@@ -138,6 +138,9 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("mutex-without-fraction", Wrong, always, measures(exporter.KindMutex) && f.MutexFraction == 0,
 		"Mutex profiles are asked for and empty: the runtime's mutex profile fraction is 0, so no mutex is counted.",
 		"Call runtime.SetMutexProfileFraction(100).")
+	check("block-without-rate", Wrong, never, p.Windows >= 6 && measures(exporter.KindBlock) && f.BlockEvents == 0,
+		fmt.Sprintf("Block profiles are empty: the runtime has counted 0 blocking events in %s. Probably no block rate is set.", count(p.Windows, "window")),
+		"Call runtime.SetBlockProfileRate(1e6): one event per millisecond of blocking.")
 	check("wall-over-budget", Wrong, p.Wall.Rounds == 0, measures(exporter.KindWall) && rounds >= 20 && p.Wall.RoundsSkipped >= rounds*9/10,
 		fmt.Sprintf("%d of %d rounds of wall time were skipped: %s cost more than the budget.", p.Wall.RoundsSkipped, rounds, count(f.Goroutines, "goroutine")),
 		"Raise the budget by profiler.WithWallBudget, or leave the kind wall out of WithKinds.")
@@ -167,6 +170,9 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("spans-without-room", Wrong, f.NoRoom >= enoughSpans, f.NoRoom > 0,
 		count(f.NoRoom, "span")+" got no labels: some 60,000 were open, the limit of spanprof.NewSpanProcessor.",
 		"End every span, or wrap the provider by spanprof.NewTracerProvider, which has no such limit.")
+	check("spans-not-ended", Note, never, f.RunningLong >= enoughSpans,
+		fmt.Sprintf("%d or more of %s run for over %v, and %d have ended.", f.RunningLong, count(s.SpansRunning, "open local root span"), Long, s.SpansEnded),
+		"End each span by defer span.End() next to its start; a span without an end reaches no backend.")
 	check("cpu-outside-spans", Note, never, f.enough(labelled) && s.CPUTimeLabelled < s.CPUTime/10,
 		fmt.Sprintf("%s of %v of CPU time was used in spans. %s had labels, and most work runs outside of them.",
 			termtext.Percent(int64(s.CPUTimeLabelled), int64(s.CPUTime)), s.CPUTime.Round(100*time.Millisecond), count(labelled, "local root span")),
@@ -175,6 +181,12 @@ func Run(f *Facts) (findings []Finding, number int) {
 	check("service-names-differ", Wrong, always, f.HasSpans && len(f.Profiled) > 0,
 		fmt.Sprintf("Spans have service.name %s, CPU profiles %s. Tools other than this page join them by that name.", list(f.Service), list(f.Profiled...)),
 		"Give profiler.WithResource the resource of the tracer provider. Without the option inprocess.Start uses it by default.")
+	check("service-unnamed", Note, never, f.HasSpans && (f.Service == "" || strings.HasPrefix(f.Service, "unknown_service")),
+		fmt.Sprintf("The resource of the spans names no service: service.name is %s.", list(f.Service)),
+		"Set OTEL_SERVICE_NAME, or give sdktrace.WithResource a resource with service.name.")
+	check("store-too-small", Note, never, s.WindowsReceived >= 20 && s.Windows <= 8 && s.WindowsEvicted > 0,
+		fmt.Sprintf("The store has space for %s: of %d received, %d were evicted.", count(s.Windows, "window"), s.WindowsReceived, s.WindowsEvicted),
+		"Raise WithMaxBytes; profiles use three quarters of it.")
 
 	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(b.Severity, a.Severity) })
 	return findings, number

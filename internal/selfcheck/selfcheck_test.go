@@ -31,13 +31,13 @@ func healthy() *selfcheck.Facts {
 			Wall:  profiler.WallStatus{Rounds: 110, RoundsSkipped: 890},
 			Lanes: []exporter.Status{{Name: "store", LastError: errors.New("once"), LastErrorTime: now.Add(-1), LastSuccess: now}},
 		},
-		MutexFraction: 100, Goroutines: 300,
+		MutexFraction: 100, BlockEvents: 1, Goroutines: 300,
 		Store: store.Stats{
 			SpansEnded: 20_000, SpansNotKept: 19_000, SpansRunning: 600, CPUTime: time.Hour, CPUTimeLabelled: 50 * time.Minute,
 			Windows: 90, WindowsReceived: 400, WindowsEvicted: 310, MaxBytes: 64 << 20,
 		},
-		Tracers:  []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
-		HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, Wiped: 90,
+		Tracers:     []store.Tracer{{Name: "shop", Roots: 19_000, Unlabelled: 300}, {Name: "jobs", Roots: 1000}, {Name: "idle"}},
+		RunningLong: 20, HasSpans: true, Service: "shop", Sampled: 20_000, Unsampled: 80_000, Wiped: 90,
 	}
 }
 
@@ -48,7 +48,7 @@ func run(f *selfcheck.Facts) []selfcheck.Finding {
 
 func TestHealthy(t *testing.T) {
 	for name, f := range map[string]*selfcheck.Facts{"busy": healthy(), "empty": {}} {
-		if found, n := selfcheck.Run(f); len(found) > 0 || n != 17 {
+		if found, n := selfcheck.Run(f); len(found) > 0 || n != 21 {
 			t.Errorf("%s: %d checks found %+v", name, n, found)
 		}
 	}
@@ -62,7 +62,7 @@ func unlabelled(f *selfcheck.Facts, roots int64) {
 
 // notRecorded makes all spans ones that the store did not receive.
 func notRecorded(f *selfcheck.Facts) {
-	f.Store, f.Tracers, f.HasSpans = store.Stats{CPUTime: time.Hour}, nil, false
+	f.Store, f.Tracers, f.HasSpans, f.RunningLong = store.Stats{CPUTime: time.Hour}, nil, false, 0
 }
 
 // A row is wrong (!), wrong and logged (!!) or a note. Each is at the threshold of its
@@ -92,6 +92,7 @@ func TestFindings(t *testing.T) {
 		"labels replaced":               {func(f *selfcheck.Facts) { f.Wiped = 2000 }, "labels-replaced"},
 		"few labels replaced":           {func(f *selfcheck.Facts) { f.Wiped = 1999 }, ""},
 		"no room for one":               {func(f *selfcheck.Facts) { f.NoRoom = 1 }, "!spans-without-room"},
+		"spans that run":                {func(f *selfcheck.Facts) { f.RunningLong = 100 }, "spans-not-ended"},
 		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
 		"CPU outside":                   {func(f *selfcheck.Facts) { f.Store.CPUTimeLabelled = 5 * time.Minute }, "cpu-outside-spans"},
 		"two profilers": {func(f *selfcheck.Facts) {
@@ -100,10 +101,15 @@ func TestFindings(t *testing.T) {
 		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-waits"},
 		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
+		"block":                     {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 6 }, "!block-without-rate"},
+		"block, not for long":       {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 5 }, ""},
 		"wall never":                {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{RoundsSkipped: 20} }, "!!wall-over-budget"},
 		"wall now and then":         {func(f *selfcheck.Facts) { f.Profiler.Wall = profiler.WallStatus{Rounds: 10, RoundsSkipped: 90} }, "!wall-over-budget"},
 		"failing":                   {func(f *selfcheck.Facts) { f.Profiler.Lanes[0].LastErrorTime = time.Now().Add(time.Hour) }, "!exporter-failing"},
 		"services":                  {func(f *selfcheck.Facts) { f.Profiled = []string{"a", "b", "c", "d"} }, "!!service-names-differ"},
+		"unnamed":                   {func(f *selfcheck.Facts) { f.Service = "" }, "service-unnamed"},
+		"unknown":                   {func(f *selfcheck.Facts) { f.Service = "unknown_service:go" }, "service-unnamed"},
+		"room for little":           {func(f *selfcheck.Facts) { f.Store.Windows, f.Store.WindowsReceived = 4, 20 }, "store-too-small"},
 		"disabled": {func(f *selfcheck.Facts) {
 			unlabelled(f, 1000)
 			f.Unsampled, f.NotSet, f.Off = 1000, true, "It is off."
