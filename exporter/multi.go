@@ -6,10 +6,15 @@ package exporter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"reflect"
 	"strings"
 	"sync"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spanprof/spanprof/internal/report"
 )
 
 var _ Exporter = (*Multi)(nil)
@@ -42,6 +47,10 @@ func NewMulti(exporters ...Exporter) *Multi {
 				m.queues = append(m.queues, e)
 			}
 		default:
+			if report.IsNil(e) {
+				otel.Handle(fmt.Errorf("exporter: NewMulti: an exporter is a nil %T; it is left out", e))
+				continue
+			}
 			s := sink{exporter: true, send: e.Export, flush: e.ForceFlush, shutdown: e.Shutdown}
 			m.queues = append(m.queues, newQueue(nameOf(e), s, QueueConfig{}))
 		}

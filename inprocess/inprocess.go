@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -67,6 +68,9 @@ type Profiling struct {
 // why. See also [WithOptIn].
 func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 	if report.IsNil(tp) {
+		if tp != nil {
+			otel.Handle(fmt.Errorf("inprocess: Start: the tracer provider is a nil %T; spans are not recorded", tp))
+		}
 		tp = nil
 	}
 	c := newConfig(opts)
@@ -91,9 +95,13 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 		if tp != nil {
 			tp.RegisterSpanProcessor(s.SpanProcessor())
 		}
-		var ctx context.Context
-		ctx, p.endWatch = context.WithCancel(context.Background())
-		go p.watch(ctx)
+		ctx, end := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		p.endWatch = func() { end(); <-done }
+		go func() {
+			defer close(done)
+			p.watch(ctx)
+		}()
 		p.reportPath = os.Getenv(reportVariable)
 	}
 	return p, nil
@@ -204,6 +212,7 @@ func (p *Profiling) status() viewer.Status {
 	if slices.Contains(s.Kinds, exporter.KindWall) {
 		count("wall rounds", s.Wall.Rounds, "")
 		count("wall rounds skipped for the budget", s.Wall.RoundsSkipped, "")
+		count("wall time between rounds that is in no profile", uint64(s.Wall.Unwatched), "nanoseconds")
 		count("wall samples dropped", s.Wall.SamplesDropped, "")
 		count("CPU for wall samples", uint64(s.Wall.CPU), "nanoseconds")
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/spanprof/spanprof/inprocess"
 	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/leaktest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/profiler"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
@@ -192,8 +193,9 @@ func TestOptIn(t *testing.T) {
 // Nil arguments count as none. A program that logs the error of Start and goes on has a nil
 // Profiling.
 func TestNil(t *testing.T) {
+	reported := reporttest.Collect(t)
 	for name, tp := range map[string]inprocess.TracerProvider{"nil": nil, "nil pointer": (*spanprof.TracerProvider)(nil)} {
-		p, err := inprocess.Start(tp, nil, inprocess.WithExporter(nil), goroutines)
+		p, err := inprocess.Start(tp, nil, inprocess.WithExporter(nil), inprocess.WithExporter((*exportertest.Recorder)(nil)), goroutines)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,6 +203,9 @@ func TestNil(t *testing.T) {
 		if err := errors.Join(p.Flush(t.Context()), p.Shutdown(t.Context())); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if all := strings.Join(reported(), "\n"); !strings.Contains(all, "provider is a nil *spanprof.TracerProvider") || strings.Count(all, "nil *exportertest.Recorder") != 2 {
+		t.Errorf("reported %s", all)
 	}
 	var p *inprocess.Profiling
 	w := httptest.NewRecorder()

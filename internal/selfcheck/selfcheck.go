@@ -152,8 +152,8 @@ func Run(f *Facts) (findings []Finding, number int) {
 		fmt.Sprintf("About %s are labelled and 0 are recorded: inprocess.Start got no tracer provider, or another one.", count(f.Sampled, "span")),
 		"Give what spanprof.NewTracerProvider returned to inprocess.Start.")
 	check("provider-replaced", Note, never, s.SamplesUnseen >= enoughSpans,
-		fmt.Sprintf("%s are of spans that the store did not record, as after a reload that replaces the tracer provider.", count(s.SamplesUnseen, "CPU sample")),
-		"Register the SpanProcessor of Profiling.Store with each new provider.")
+		fmt.Sprintf("%s are of spans that the store did not record, as after a reload that replaces the tracer provider, or after its Shutdown.", count(s.SamplesUnseen, "CPU sample")),
+		"Register the SpanProcessor of Profiling.Store with each new provider, and shut a provider down last.")
 	check("spans-without-labels", severity, severity == Wrong && f.enough(bare), bare > 0,
 		fmt.Sprintf("%d of %d local root spans have no labels, all of %s %s. Package spanprof does not wrap the provider of their tracers.", bare, roots, count(len(tracers), "tracer"), list(tracers...)),
 		"Wrap the SDK's provider by spanprof.NewTracerProvider. Give the wrapper to otel.SetTracerProvider and inprocess.Start, and get tracers from it. Or register spanprof.NewSpanProcessor with the SDK's provider.")
