@@ -73,6 +73,9 @@ func (p *spanProcessor) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan
 		}
 		p.count.Add(1)
 	}
+	if p.shut.Load() {
+		s.abandon()
+	}
 }
 
 // OnEnd puts back what the goroutine carried.

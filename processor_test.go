@@ -119,6 +119,28 @@ func TestSpanProcessorShutdown(t *testing.T) {
 	carries(t, "after the spans", map[string]string{})
 }
 
+// askedContext calls a function when it is asked for a value.
+type askedContext struct {
+	context.Context
+	f func()
+}
+
+func (c askedContext) Value(key any) any {
+	c.f()
+	return c.Context.Value(key)
+}
+
+// A Shutdown while a span starts, before its labels are known.
+func TestShutdownWithinOnStart(t *testing.T) {
+	processor := spanprof.NewSpanProcessor()
+	_, span := sdktrace.NewTracerProvider().Tracer("test").Start(context.Background(), "span")
+	ctx := askedContext{context.Background(), func() { _ = processor.Shutdown(context.Background()) }}
+	processor.OnStart(ctx, span.(sdktrace.ReadWriteSpan))
+	_, next := spanprof.NewTracerProvider(sdktrace.NewTracerProvider()).Tracer("test").Start(context.Background(), "next")
+	next.End()
+	carries(t, "after the next span", map[string]string{})
+}
+
 // A framework's provider with a SpanProcessor, called by an application that
 // wraps another provider.
 func TestSpanProcessorWithinAnotherProvider(t *testing.T) {

@@ -89,8 +89,8 @@ func WithSampling(fraction float64) Option {
 }
 
 // WithSpanAttributes keeps attributes with these keys too, at most 64, beside the default ones
-// (see the package documentation). Leave out values that identify people. Given again, it
-// adds more.
+// (see the package documentation). Lists of numbers are not kept. Leave out values that identify
+// people. Given again, it adds more.
 func WithSpanAttributes(keys ...string) Option {
 	keys = slices.Clone(keys)
 	return optionFunc(func(c config) config {

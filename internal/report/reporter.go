@@ -54,6 +54,7 @@ type Reporter struct {
 type cause struct {
 	reported time.Time // the last time
 	since    int       // errors without a report since then
+	newest   error     // the last of them
 }
 
 // Report returns immediately. It reports an error at most once a minute per cause, with
@@ -67,13 +68,29 @@ func (r *Reporter) Report(err error) {
 	c := r.cause(causeOf(err), now)
 	if now.Sub(c.reported) < apart {
 		c.since++
+		c.newest = err
 		return
 	}
+	r.reportOf(c, err, now)
+}
+
+// reportOf reports err with the number of errors before it; the caller holds r.mu.
+func (r *Reporter) reportOf(c *cause, err error, now time.Time) {
 	if c.since > 0 {
 		err = fmt.Errorf("%w (and %d more like it since %s)", err, c.since, c.reported.Format(time.TimeOnly))
 	}
-	c.reported, c.since = now, 0
+	*c = cause{reported: now}
 	r.add(err)
+}
+
+// flush reports the errors that were held back; the caller holds r.mu.
+func (r *Reporter) flush() {
+	for _, text := range slices.Sorted(maps.Keys(r.causes)) {
+		if c := r.causes[text]; c.since > 0 {
+			c.since-- // newest is reported itself
+			r.reportOf(c, c.newest, time.Now())
+		}
+	}
 }
 
 // cause returns the cause with a text; the caller holds r.mu. Errors beyond the bound have one
@@ -156,10 +173,11 @@ func (r *Reporter) handle(err error) {
 	otel.Handle(err)
 }
 
-// Wait returns when every error has been reported, ctx ends or reportGrace is over: the caller
-// may be the error handler.
+// Wait reports the errors that were held back. It returns when every error has been reported,
+// ctx ends or reportGrace is over: the caller may be the error handler.
 func (r *Reporter) Wait(ctx context.Context) {
 	r.mu.Lock()
+	r.flush()
 	idle := r.idle
 	r.mu.Unlock()
 	if idle == nil {

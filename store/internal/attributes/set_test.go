@@ -136,9 +136,14 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.key, tt.value, got, want)
 		}
 	}
-	number := of(k, "app.api_key", attribute.IntValue(1234))
-	if got := written(k, number); !slices.Equal(got, []string{"app.api_key=REDACTED"}) {
-		t.Errorf("a number became %q", got)
+	for _, value := range []attribute.Value{attribute.IntValue(1234), attribute.StringSliceValue([]string{"a", "b"})} {
+		if got := written(k, of(k, "app.api_key", value)); !slices.Equal(got, []string{"app.api_key=REDACTED"}) {
+			t.Errorf("%v became %q", value.Type(), got)
+		}
+	}
+	list := of(k, "own", attribute.StringSliceValue([]string{"a", "token=a"}))
+	if got := written(k, list); !slices.Equal(got, []string{"own=a, token=REDACTED"}) {
+		t.Errorf("a list became %q", got)
 	}
 }
 

@@ -39,14 +39,17 @@ type keeper struct {
 	part           float64            // of the bytes that are planned
 	// rows is the number of rows of each id in the sources.
 	rows map[ident.Key]int64
-	// runs are ids of spans that run, or that only a newer segment has, the oldest first.
-	runs []ident.Key
-	// unended is the number of these without room. lost is the number of others without a record.
+	// runs are ids of spans that run, or that only a newer segment has, the oldest first. others
+	// are all others without a record, perhaps of an open span that no goroutine carries now.
+	runs, others []ident.Key
+	// open has the traces of children, and whether the trace runs or a newer segment has its root.
+	open map[trace.TraceID]bool
+	// unended is the number of runs without room, lost the number of others.
 	unended, lost int64
 }
 
 func (r *Room) keeper(dropped *Segment) *keeper {
-	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64)}
+	k := &keeper{room: r, sources: []*Segment{dropped}, part: r.keptPart, rows: make(map[ident.Key]int64), open: make(map[trace.TraceID]bool)}
 	if r.kept != nil {
 		k.sources = []*Segment{r.kept, dropped}
 	}
@@ -62,7 +65,7 @@ func (r *Room) keeper(dropped *Segment) *keeper {
 }
 
 // build returns the kept segment. It has the spans with a rank of all sources, with their
-// rows. Rows of spans that have not ended pass into it too.
+// rows. Rows of spans that have not ended pass into it too, and children of such traces.
 func (k *keeper) build(pending int64) (kept *Segment) {
 	k.survey()
 	ranks, limit := k.ranks(), k.room.maxBytes/keptShare
@@ -114,12 +117,21 @@ func (k *keeper) survey() {
 				k.rows[id] += n
 			}
 		}
+		for i := range s.spans.list {
+			if r := &s.spans.list[i]; r.child {
+				k.open[r.trace] = k.running[r.trace.String()]
+			}
+		}
 	}
 	newer := make(map[ident.Key]bool) // of ids with rows
 	for _, s := range k.newer {
 		for i := range s.spans.list {
-			if id := s.spans.list[i].id; k.rows[id] > 0 {
-				newer[id] = true
+			r := &s.spans.list[i]
+			if k.rows[r.id] > 0 {
+				newer[r.id] = true
+			}
+			if _, ok := k.open[r.trace]; ok && !r.child {
+				k.open[r.trace] = true
 			}
 		}
 	}
@@ -129,7 +141,7 @@ func (k *keeper) survey() {
 		case newer[id.span], k.running == nil, k.running[id.span.String()], k.running[id.trace.String()]:
 			k.runs = append(k.runs, id.span)
 		default:
-			k.lost++
+			k.others = append(k.others, id.span)
 		}
 	}
 }
@@ -205,17 +217,31 @@ func (k *keeper) choose(places []nameRanks, budget int64) map[ident.Key]bool {
 	return chosen
 }
 
-// pending returns ids of spans that have not ended in the sources, the newest first.
+// pending returns ids of spans that have not ended in the sources, the newest first: spans that
+// run, children of open traces, and others.
 func (k *keeper) pending(budget int64) map[ident.Key]bool {
 	ids := make(map[ident.Key]bool)
-	k.unended = 0
-	for _, id := range slices.Backward(k.runs) {
-		if cost := rowBytes * k.rows[id]; cost <= budget {
-			budget -= cost
-			ids[id] = true
-		} else {
-			k.unended++
+	take := func(id ident.Key, cost int64) (missed int64) {
+		if cost > budget {
+			return 1
 		}
+		budget -= cost
+		ids[id] = true
+		return 0
+	}
+	k.unended, k.lost = 0, 0
+	for _, id := range slices.Backward(k.runs) {
+		k.unended += take(id, rowBytes*k.rows[id])
+	}
+	for _, s := range slices.Backward(k.sources) {
+		for i := range s.spans.list {
+			if r := &s.spans.list[i]; r.child && k.open[r.trace] {
+				take(r.id, spanBytes+rowBytes*k.rows[r.id])
+			}
+		}
+	}
+	for _, id := range slices.Backward(k.others) {
+		k.lost += take(id, rowBytes*k.rows[id])
 	}
 	return ids
 }
@@ -251,7 +277,7 @@ func (k *keeper) copy(chosen, pending map[ident.Key]bool) *Segment {
 		}
 		for i := range s.spans.list {
 			e := &s.spans.list[i]
-			if ended := s.spans.ended(e); (chosen[e.id] || e.child && traces[e.trace]) && to.spans.add(&ended) && (s.earlier || e.earlier) {
+			if ended := s.spans.ended(e); (chosen[e.id] || e.child && (traces[e.trace] || pending[e.id])) && to.spans.add(&ended) && (s.earlier || e.earlier) {
 				to.spans.list[len(to.spans.list)-1].earlier = true
 				if !e.child {
 					to.spans.earlier++

@@ -132,6 +132,24 @@ func TestFirstRanksStay(t *testing.T) {
 	}
 }
 
+// Rows of a span that has not ended stay, so that its sums are whole when it ends. No goroutine
+// carries the span meanwhile.
+func TestKeptUntilTheEnd(t *testing.T) {
+	r := NewRoom(64<<20, nil)
+	r.Running = func() map[string]bool { return map[string]bool{} }
+	for n := range 6 {
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(row{"main;f", 1, labels("span_id", ident.Key(1).String())})))
+		r.seal()
+		if n > 0 {
+			r.dropOldest()
+		}
+	}
+	r.End(Ended{ID: 1, Name: "GET", Duration: 6 * length})
+	if s, ok := r.View().Find(1); !ok || s.CPU != 6*tick || s.Held != 6 || r.counts.Lost != 0 {
+		t.Errorf("%+v, %+v", s, r.counts)
+	}
+}
+
 // The kept segment has a bound, and names that were not seen for long are dropped first.
 // Ids without an end have a bound of their own, and are counted beyond it.
 func TestKeptBound(t *testing.T) {
@@ -171,7 +189,8 @@ func TestKeptBound(t *testing.T) {
 	}
 }
 
-// Rows of spans that run stay. Rows of other ids without a record, such as dropped spans, do not.
+// Rows of spans that run stay before rows of ids without a record, such as dropped spans.
+// Only ids that run count. Unlisted spans have no place.
 func TestKeptRunning(t *testing.T) {
 	r := NewIntake(NewRoom(8<<20, nil), 0.5, nil).room
 	runs, listed, unlisted := ident.Key(1), trace.TraceID{255}, trace.TraceID{1}
@@ -197,19 +216,33 @@ func TestKeptRunning(t *testing.T) {
 	if s, _ := v.Find(runs); s.Samples != 15 || v.Unended != 0 || v.Lost == 0 {
 		t.Errorf("%d samples, %+v", s.Samples, v.Counts)
 	}
-	if n := len(r.kept.windows); n != 3 {
-		t.Errorf("%d windows are kept, want 3", n)
+	for g, id := range r.kept.groups.list {
+		if id.trace == unlisted {
+			t.Fatalf("group %d is of an unlisted span", g)
+		}
+	}
+	if n := len(r.kept.groups.list); n < 1000 {
+		t.Errorf("%d groups", n)
 	}
 }
 
-// A kept span has its children of other segments too.
+// A kept span has its children of other segments too: they stay while the trace runs, or until
+// the root is dropped.
 func TestKeptChildren(t *testing.T) {
 	r := NewRoom(8<<20, nil)
-	of := trace.TraceID{1}
-	r.End(Ended{ID: 2, Parent: 1, Trace: of, Name: "query", Child: true}, Ended{ID: 3, Trace: trace.TraceID{2}, Name: "gone", Child: true})
+	of, runs := trace.TraceID{1}, trace.TraceID{3}
+	r.Running = func() map[string]bool { return map[string]bool{runs.String(): true} }
+	r.End(Ended{ID: 2, Parent: 1, Trace: of, Name: "query", Child: true}, Ended{ID: 3, Trace: trace.TraceID{2}, Name: "gone", Child: true},
+		Ended{ID: 4, Trace: runs, Name: "running", Child: true})
 	r.seal()
 	r.End(Ended{ID: 1, Trace: of, Name: "GET", Duration: second, LocalRoot: true})
 	r.seal()
+	for want := 2; want <= 3; want++ {
+		r.dropOldest()
+		if n := len(r.kept.spans.list); n != want {
+			t.Errorf("%d spans are kept, want %d", n, want)
+		}
+	}
 	v := r.View()
 	root, _ := v.Find(1)
 	if list := v.Children([]Span{root})[1]; len(list) != 1 || list[0].ID != 2 {
