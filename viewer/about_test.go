@@ -115,8 +115,7 @@ func TestSpanName(t *testing.T) {
 		`{span_name="query",profile_id!="a"}`:     {},
 		`.cpu`:                                    {},
 	} {
-		var a answer.Profile
-		getJSON(t, viewer.Handler(s), target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, viewer.Handler(s), query)
 		if got := [2]string{a.SpanName, a.SpanService}; got != want || a.Total == 0 {
 			t.Errorf("%s: got %q, want %q; total %d", query, got, want, a.Total)
 		}

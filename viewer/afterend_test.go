@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // newTimedFamily returns a store with a span of a second and its child. Both have samples with
@@ -55,14 +53,12 @@ func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
 func TestAfterEnd(t *testing.T) {
 	s, root, child := newTimedFamily(t)
 	h := viewer.Handler(s)
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(root))
 	if a.Span.CPUAfterEnd != 0 {
 		t.Errorf("after the end of the root: %v", a.Span.CPUAfterEnd)
 	}
 
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", byID(child), "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, byID(child))
 	query := `shop.cpu{ended_span_id="` + child + `"}`
 	if a.Span.CPUAfterEnd != 300e6 || a.Total != 1e7 || a.Span.CPU != 1e7 {
 		t.Fatalf("total %d, span %+v", a.Total, a.Span)
@@ -71,8 +67,7 @@ func TestAfterEnd(t *testing.T) {
 	if want := "         db.query.text=SELECT\nafter    cpu 300 ms in 30 samples, in goroutines that it had started\n         " + query; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
-	var list answer.SpanList
-	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	list := listOf(t, h)
 	for _, span := range list.Spans {
 		if (span.CPUAfterEnd > 0) != (span.ProfileID == child) {
 			t.Errorf("in the list: %+v", span)
@@ -80,8 +75,7 @@ func TestAfterEnd(t *testing.T) {
 	}
 
 	// What it caused after its end has a page of its own.
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, query)
 	if a.Total != 300e6 || a.Samples != 30 || a.Title != "After the end of query" || a.Baseline != nil || !strings.Contains(a.Note, "in no other number of the span") {
 		t.Errorf("%d in %d samples, title %q, baseline %+v, note %q", a.Total, a.Samples, a.Title, a.Baseline, a.Note)
 	}

@@ -60,8 +60,7 @@ func TestSpanWithChildren(t *testing.T) {
 		child:      {Query: `shop.cpu{profile_id=~"` + child + `|` + grandchild + `"}`, Meaning: "this span with 1 span below it"},
 		grandchild: nil,
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, byID(id))
 		if a.Span == nil || len(a.Trace) != 4 {
 			t.Fatalf("of %s: span %+v, trace %+v", id, a.Span, a.Trace)
 		}
@@ -72,8 +71,7 @@ func TestSpanWithChildren(t *testing.T) {
 			if a.Span.CPUInclusive != 3e7 {
 				t.Errorf("inclusive %d", a.Span.CPUInclusive)
 			}
-			var together answer.Profile
-			getJSON(t, h, target("/", "query", got.Query, "format", "json"), http.StatusOK, &together)
+			together := profileOf(t, h, got.Query)
 			if together.Total != a.Span.CPUInclusive.Nanoseconds() {
 				t.Errorf("%s selects %d, want %d", got.Query, together.Total, a.Span.CPUInclusive.Nanoseconds())
 			}
@@ -90,9 +88,7 @@ func TestVeryManyChildren(t *testing.T) {
 	for i := range 900 {
 		all = append(all, store.Span{ProfileID: fmt.Sprintf("%016x", 0x1000+i), ParentID: slowID, CPUSamples: 1, SamplesHeld: 1})
 	}
-	var a answer.Profile
-	getJSON(t, viewer.Handler(&fileSource{spans: all}), target("/", "query", `.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
-	got := a.WithChildren
+	got := profileOf(t, viewer.Handler(&fileSource{spans: all}), `.cpu{profile_id="`+slowID+`"}`).WithChildren
 	if want := "this span with 882 spans below it, without 18 more for which one query has no room"; got == nil || got.Meaning != want {
 		t.Fatalf("got %+v, want %s", got, want)
 	}
@@ -116,8 +112,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	h := viewer.Handler(s)
 
 	query := `.cpu{span_id="` + child + `",trace_id="` + traceID + `"}`
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, query)
 	if a.Total != 5e7 || a.Title != "checkout" || a.Span == nil || a.Span.ProfileID != id || !strings.Contains(a.Note, child) || !strings.Contains(a.Note, "1 local root of its trace") {
 		t.Errorf("total %d, title %q, span %+v, note %q", a.Total, a.Title, a.Span, a.Note)
 	}
@@ -127,8 +122,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	}
 
 	for _, unknown := range []string{`.cpu{span_id="` + child + `"}`, `.cpu{span_id="` + child + `",trace_id="00000000000000000000000000000001"}`} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", unknown, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, unknown)
 		if a.Total != 0 || !strings.Contains(a.Empty, child) {
 			t.Errorf("%s: total %d, %q", unknown, a.Total, a.Empty)
 		}

@@ -49,10 +49,7 @@ func byID(id string) string { return `shop.cpu{profile_id="` + id + `"}` }
 
 // The page shows "no sample hit this span" only if CPU was profiled.
 func TestEmptyForWantOfAProfile(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	// Another CPU profile ran from 10 s to 30 s.
 	sampled := endSpan(t, s, "GET /", 5, 35)
 	b := newProfileBuilder()
@@ -60,8 +57,7 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 	exportSecond(t, s, 0, b)
 	exportSecond(t, s, 30, newProfileBuilder())
 	h := viewer.Handler(s)
-	var part answer.Profile
-	getJSON(t, h, target("/", "query", byID(sampled), "format", "json"), http.StatusOK, &part)
+	part := profileOf(t, h, byID(sampled))
 	if part.Total != 7e7 || !strings.HasPrefix(part.Note, "CPU was not profiled in part") {
 		t.Errorf("total %d, note %q", part.Total, part.Note)
 	}
@@ -72,8 +68,7 @@ func TestEmptyForWantOfAProfile(t *testing.T) {
 		endSpan(t, s, "into the gap", 8, 12): {"no sample hit this span, but CPU was not profiled during part of it", "partial", "into the gap [not profiled]"},
 		endSpan(t, s, "late", 35, 45):        {"the samples of this span are not in yet", "whole", "late [window open]"},
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, byID(id))
 		if !strings.HasPrefix(a.Empty, want.empty) || a.Span.Coverage != want.coverage {
 			t.Errorf("coverage %s, empty because %q, want %s and %q", a.Span.Coverage, a.Empty, want.coverage, want.empty)
 		}
@@ -88,8 +83,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 	file := newFile(t)
 	file.spans = []store.Span{{ProfileID: "b1", Name: "GET /late", Duration: time.Second, Complete: true, Coverage: store.CoverageEvicted}}
 	h := viewer.Handler(file)
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID("b1"), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID("b1"))
 	if !strings.HasPrefix(a.Empty, "CPU profiles of this span's time made room for newer ones") || a.Span.Coverage != "evicted" {
 		t.Errorf("coverage %s, empty because %q", a.Span.Coverage, a.Empty)
 	}
@@ -100,10 +94,7 @@ func TestEmptyForWantOfRoom(t *testing.T) {
 
 // The query for a name has the label that the samples carry.
 func TestLabelIsNotTheName(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	h := viewer.Handler(s)
 	b := newProfileBuilder()
 	names := map[string]string{
@@ -120,21 +111,18 @@ func TestLabelIsNotTheName(t *testing.T) {
 	}
 	exportSecond(t, s, 0, b)
 
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	if len(list.Groups) != len(names) {
 		t.Fatalf("groups %+v", list.Groups)
 	}
 	for _, g := range list.Groups {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", g.Query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, g.Query)
 		if a.Total != 7e7 {
 			t.Errorf("%s has a total of %d: %s", g.Query, a.Total, a.Empty)
 		}
 	}
 	for _, span := range list.Spans {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", span.Query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, span.Query)
 		label := names[span.Name]
 		if want := flameql.ForService("shop").WithEqual("span_name", label).String(); a.Baseline.Query != want || (a.Baseline.Spans == 2) != (label == span.Name) {
 			t.Errorf("baseline %+v, want %s of 2 spans", a.Baseline, want)
@@ -144,10 +132,7 @@ func TestLabelIsNotTheName(t *testing.T) {
 
 // A profile without the sample type is not the server's fault.
 func TestUnknownSampleType(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	b := newProfileBuilder()
 	b.profile.SampleType = b.profile.SampleType[:1]
 	b.addValues([]int64{3}, labels(slowID, "GET /"), "main.serve")
@@ -170,15 +155,11 @@ func TestUnknownSampleType(t *testing.T) {
 
 // The wall time of a span without a summary is not known.
 func TestSummaryMissing(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	b := newProfileBuilder()
 	b.add(7, labels(slowID, "GET /"), "main.serve")
 	exportSecond(t, s, 0, b)
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", byID(slowID), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, viewer.Handler(s), byID(slowID))
 	if a.Span == nil || !a.Span.SummaryMissing || a.Span.Manual {
 		t.Errorf("span %+v", a.Span)
 	}
@@ -188,15 +169,11 @@ func TestSummaryMissing(t *testing.T) {
 }
 
 func TestGroupsAreBounded(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	for i := range 257 {
 		endSpan(t, s, fmt.Sprint("GET /", i), 0, 1)
 	}
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(s), "/?format=json", http.StatusOK, &list)
+	list := listOf(t, viewer.Handler(s))
 	if len(list.Groups) != 256 {
 		t.Errorf("%d groups", len(list.Groups))
 	}
@@ -231,8 +208,7 @@ func TestEmptyListSaysWhy(t *testing.T) {
 			t.Errorf("the list is empty because %q, want %q, in the text:\n%s", list.Empty, want, text)
 		}
 	}
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(ended), "/?format=json", http.StatusOK, &list)
+	list := listOf(t, viewer.Handler(ended))
 	if list.Empty != "" {
 		t.Errorf("a list with a span is empty because %q", list.Empty)
 	}

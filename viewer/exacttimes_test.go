@@ -6,7 +6,6 @@ package viewer_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -30,8 +29,7 @@ func TestExactTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := viewer.Handler(s)
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(root))
 	if want := strings.ReplaceAll(exactTimes, "\n", ""); !a.Span.HasExactTimes || string(a.Span.ExactTimes) != want {
 		t.Errorf("exact times %t: %s, want %s", a.Span.HasExactTimes, a.Span.ExactTimes, want)
 	}
@@ -47,8 +45,7 @@ func TestExactTimes(t *testing.T) {
 		t.Errorf("blockers %+v, want %+v", a.Answer.Blockers, want)
 	}
 
-	var list answer.SpanList
-	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	list := listOf(t, h)
 	for _, span := range list.Spans {
 		if span.HasExactTimes != (span.ProfileID == root) || len(span.ExactTimes) > 0 {
 			t.Errorf("in the list, span %s has exact times %t: %s", span.ProfileID, span.HasExactTimes, span.ExactTimes)
@@ -79,8 +76,7 @@ func TestAllocated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var a answer.Profile
-		getJSON(t, viewer.Handler(s), target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, viewer.Handler(s), byID(id))
 		if a.Answer == nil || a.Answer.Allocated != each.want {
 			t.Errorf("%d bytes: %+v, want %q", each.bytes, a.Answer, each.want)
 		}

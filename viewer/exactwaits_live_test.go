@@ -76,8 +76,7 @@ func TestWaitsAsPprof(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := viewer.Handler(s)
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(root), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(root))
 	p, top := pprofOf(t, h, target("/waits", "query", byID(root)), "-top", "-unit=ns", "-nodefraction=0", "-symbolize=none")
 	total := int64(0)
 	for _, s := range p.Sample {

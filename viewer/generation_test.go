@@ -20,8 +20,7 @@ import (
 func TestUnchangedList(t *testing.T) {
 	s := newTestStore(t)
 	h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status { return viewer.Status{Running: true} }))
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	ask := func(pairs ...string) (got answer.Unchanged) {
 		t.Helper()
 		getJSON(t, h, target("/", append(pairs, "format", "json")...), http.StatusOK, &got)
@@ -57,16 +56,14 @@ func TestUnchangedList(t *testing.T) {
 	_, span := tp.Tracer("test").Start(t.Context(), "nightly report")
 	defer span.End()
 	id := span.SpanContext().SpanID().String()
-	var after answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &after)
+	after := listOf(t, h)
 	if !slices.ContainsFunc(after.Spans, func(s answer.Span) bool { return s.ProfileID == id && s.Running && !s.Complete }) {
 		t.Errorf("the list lacks the span that runs: %+v", after.Spans)
 	}
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "nightly report [running]") {
 		t.Errorf("the list is\n%s", text)
 	}
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(id))
 	if !a.Waiting || !strings.Contains(a.Empty, "are not in yet") {
 		t.Errorf("waiting %t, empty because %q", a.Waiting, a.Empty)
 	}

@@ -7,7 +7,6 @@ package viewer_test
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,9 +21,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // function is a row of a table of functions.
@@ -75,10 +72,7 @@ func topOf(t *testing.T, file string, flags ...string) map[string][2]int64 {
 // The sums agree with go tool pprof on the downloaded profile: by function, by line, and in the
 // stacks with one function.
 func TestSumsOfPprof(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	b := newProfileBuilder()
 	b.add(7, nil, "runtime.asyncPreempt2", "runtime.asyncPreempt", "main.hot", "main.serve", "main.main")
 	b.add(20, nil, "main.hot", "main.serve", "main.main")
@@ -103,8 +97,7 @@ func TestSumsOfPprof(t *testing.T) {
 	if err := os.WriteFile(file, get(t, h, target("/profile", "query", ".cpu")).Body.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, ".cpu")
 
 	functions, lines := map[string][2]int64{}, map[string][2]int64{}
 	for name, f := range functionsOf(a.Flame) {

@@ -76,8 +76,7 @@ func TestHostileNamesStayData(t *testing.T) {
 
 func TestProfileOfSpan(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `shop.cpu{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, `shop.cpu{profile_id="`+slowID+`"}`)
 	if a.Total != 55e7 || a.Samples != 55 || a.ProfileIDs != 1 || a.Windows != 1 || a.SampleType != "cpu" || a.Unit != "nanoseconds" {
 		t.Errorf("got %+v", a)
 	}
@@ -202,6 +201,8 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
+		{target("/", "attribute", "db.query.text"), `attribute "db.query.text": expected a condition`, 0},
+		{target("/", "attribute", "=x"), `attribute "=x": expected a condition`, 0},
 		{target("/", "error", "yes"), `error "yes": expected true or nothing`, 0},
 		{target("/", "flat", "1"), `flat "1": expected true or nothing`, 0},
 		{target("/", "query", "{}", "labels", "id"), `labels "id": expected ids or nothing`, 0},

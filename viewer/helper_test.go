@@ -28,6 +28,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
+	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -196,6 +197,20 @@ func getJSON(t testing.TB, h http.Handler, target string, status int, v any) {
 	if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
 		t.Fatalf("GET %s: %v in %s", target, err, w.Body)
 	}
+}
+
+// profileOf returns the JSON of a query.
+func profileOf(t testing.TB, h http.Handler, query string) (a answer.Profile) {
+	t.Helper()
+	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	return a
+}
+
+// listOf returns the JSON of the list of spans.
+func listOf(t testing.TB, h http.Handler) (list answer.SpanList) {
+	t.Helper()
+	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	return list
 }
 
 func gunzip(t testing.TB, b []byte) []byte {

@@ -71,8 +71,7 @@ func TestHost(t *testing.T) {
 		{`shop.host{span_name="GET /search"}`, 10, ""},
 		{byID(slowID), before.Samples, ""},
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", tt.query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, tt.query)
 		if a.Samples != tt.samples || a.Note != "" || a.Empty != tt.empty {
 			t.Errorf("%s: %d samples, note %q, empty %q; want %d, %q", tt.query, a.Samples, a.Note, a.Empty, tt.samples, tt.empty)
 		}
@@ -105,8 +104,7 @@ func TestHostAlone(t *testing.T) {
 	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
 	exportHost(t, s, sampled{3, slowID, labelkey.First}, sampled{1, "", ""})
 	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, target("/", "format", "json"), http.StatusOK, &list)
+	list := listOf(t, h)
 	want := `.host{profile_id="` + slowID + `"}`
 	if len(list.Spans) != 1 || list.Spans[0].Query != "shop"+want {
 		t.Fatalf("spans %+v, want one that leads to shop%s", list.Spans, want)

@@ -4,7 +4,6 @@
 package viewer_test
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // exportKind exports one sample of a kind.
@@ -44,13 +42,11 @@ func TestKinds(t *testing.T) {
 		`.cpu{service_name="shop"}`:          {"cpu", "wall", "host", "goroutine", "inuse_space", "alloc_space", "mutex_duration"},
 		`.cpu{service_name="other"}`:         {"cpu"},
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, query)
 		var got []string
 		for _, k := range a.Kinds {
 			got = append(got, k.Type)
-			var other answer.Profile
-			getJSON(t, h, target("/", "query", k.Query, "format", "json"), http.StatusOK, &other)
+			other := profileOf(t, h, k.Query)
 			if other.Query != k.Query || (other.Total == 0) != (k.Samples == 0) {
 				t.Errorf("%s: %s has a total of %d, and %d samples are announced", query, k.Query, other.Total, k.Samples)
 			}
@@ -63,8 +59,7 @@ func TestKinds(t *testing.T) {
 	if want := `also     shop.wall{profile_id="` + slowID + `"}  (wall time)`; !strings.Contains(text, want) {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `.mutex_duration{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, `.mutex_duration{profile_id="`+slowID+`"}`)
 	if !strings.Contains(a.Empty, "mutex profiles carry no label") {
 		t.Errorf("empty because %q", a.Empty)
 	}
@@ -76,8 +71,7 @@ func TestTitles(t *testing.T) {
 		`.goroutine`:       "Whole process: goroutines",
 		`.cpu{tenant="a"}`: `.cpu{tenant="a"}`,
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, query)
 		if a.Title != want {
 			t.Errorf("%s: title %q, want %q", query, a.Title, want)
 		}

@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -41,13 +40,11 @@ func TestSeveralServices(t *testing.T) {
 	h := viewer.Handler(s)
 	ask := func(query string) answer.Profile {
 		t.Helper()
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, query)
 		return a
 	}
 
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	if got := get(t, h, "/?format=text").Body.String(); !strings.HasPrefix(got, "3 services: ") {
 		t.Errorf("the list begins with\n%s", got)
 	}

@@ -21,8 +21,7 @@ func TestWithSourceCode(t *testing.T) {
 	}
 	build := &debug.BuildInfo{Path: "example.com/shop", Main: debug.Module{Path: "example.com/shop", Version: "v1.2.3"}}
 	h := viewer.Handler(newTestStore(t), viewer.WithSourceCode(viewer.SourceCode{Build: build, URL: "https://git.example/{path}@{version}#{line}", Directory: dir}))
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, ".cpu")
 	sources := map[string]string{}
 	for i, name := range a.Flame.Functions.Name {
 		sources[a.Flame.Texts[name]] = a.Flame.Texts[a.Flame.Functions.Source[i]]

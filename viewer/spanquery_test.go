@@ -52,8 +52,7 @@ func TestSpanKinds(t *testing.T) {
 		span.End()
 	}
 	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	got := make(map[string]int)
 	for _, s := range list.Spans {
 		got[s.Name+" "+s.Kind]++

@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +81,7 @@ func (on *statesOn) export(t *testing.T) {
 // answerOf returns where the time of a span went, in milliseconds by state.
 func answerOf(t *testing.T, s *store.Store, span trace.Span) (*answer.Answer, map[string]int64) {
 	t.Helper()
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", byID(idOf(span)), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, viewer.Handler(s), byID(idOf(span)))
 	if a.Answer == nil {
 		t.Fatal("no answer")
 	}

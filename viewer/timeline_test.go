@@ -20,6 +20,18 @@ import (
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
+// exportVersion exports a window of a version, as so many others are before it.
+func exportVersion(t *testing.T, s *store.Store, before int, service, version string, b *profileBuilder) {
+	t.Helper()
+	window := exporter.Window{
+		Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(before) * 10 * time.Second), Duration: 10 * time.Second,
+		Resource: resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version)),
+	}
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTimeline(t *testing.T) {
 	s := newStore(t)
 	for i, version := range []string{"1.0", "1.0", "1.1"} {
@@ -27,13 +39,7 @@ func TestTimeline(t *testing.T) {
 		b.add(int64(10*(i+1)), labels(slowID, "GET /search"), "main.search", "main.serve")
 		b.add(5, labels(fastID, "GET /cheap"), "main.cheap", "main.serve")
 		b.add(1, nil, "runtime.gcBgMarkWorker")
-		window := exporter.Window{
-			Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second,
-			Resource: resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("service.version", version)),
-		}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
-			t.Fatal(err)
-		}
+		exportVersion(t, s, i, "shop", version, b)
 	}
 	h := viewer.Handler(s)
 	var got answer.Timeline
@@ -90,13 +96,7 @@ func TestVersionsOfConditionsOnServices(t *testing.T) {
 	for i, of := range [][2]string{{"cart", "v1"}, {"cart", "v1"}, {"cart", "v2"}, {"shop", "v3"}} {
 		b := newProfileBuilder()
 		b.add(int64(i+1), labels(slowID, "GET /search"), "main.search")
-		window := exporter.Window{
-			Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(i) * 10 * time.Second), Duration: 10 * time.Second,
-			Resource: resource.NewSchemaless(attribute.String("service.name", of[0]), attribute.String("service.version", of[1])),
-		}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
-			t.Fatal(err)
-		}
+		exportVersion(t, s, i, of[0], of[1], b)
 	}
 	for query, want := range map[string]string{
 		`.cpu{service_name="cart"}`: `.cpu{service_name="cart",service_version="v2"}`,

@@ -6,7 +6,6 @@ package viewer_test
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 func TestWallOfSpan(t *testing.T) {
@@ -29,14 +27,12 @@ func TestWallOfSpan(t *testing.T) {
 	b.addValues([]int64{1, 6e7}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
 	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
 
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", `shop.wall{profile_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, `shop.wall{profile_id="`+slowID+`"}`)
 	if a.Total != 7e8 || a.SampleType != "wall" || a.ErrorNs != 35e6 || a.Span == nil || a.Span.CPU != 55e7 {
 		t.Errorf("got %+v of span %+v", a, a.Span)
 	}
 	// The samples of many spans are independent.
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", `shop.wall{span_name="GET /search"}`, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, `shop.wall{span_name="GET /search"}`)
 	if a.ErrorNs/1000 != int64(76e7/11*math.Sqrt(11))/1000 {
 		t.Errorf("the error is %d", a.ErrorNs)
 	}
@@ -66,15 +62,13 @@ func newWallBuilder() *profileBuilder {
 func TestSpanOfWallSamplesAlone(t *testing.T) {
 	s, id := newWaitingStore(t)
 	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	wall := `shop.wall{profile_id="` + id + `"}`
 	if got := list.Spans[0].Query; got != wall {
 		t.Errorf("the list leads to %s, want %s", got, wall)
 	}
 
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(id))
 	if a.Empty == "" || a.Baseline != nil {
 		t.Errorf("empty because %q, baseline %+v, want none", a.Empty, a.Baseline)
 	}
@@ -90,8 +84,7 @@ func TestSpanOfWallSamplesAlone(t *testing.T) {
 		t.Errorf("the text offers what is empty, or not what is there:\n%s", text)
 	}
 
-	a = answer.Profile{}
-	getJSON(t, h, target("/", "query", wall, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, wall)
 	if len(a.Kinds) != 2 || a.Kinds[0].Query != byID(id) || a.Kinds[0].Samples != 0 {
 		t.Errorf("the kinds are %+v, want a way back to CPU", a.Kinds)
 	}

@@ -58,8 +58,7 @@ func TestStatusOfWhatDoesNotRun(t *testing.T) {
 		})
 	}
 	// Without a status function the viewer does not guess.
-	var list answer.SpanList
-	getJSON(t, viewer.Handler(full, viewer.WithFlush(func(context.Context) error { return nil })), "/?format=json", http.StatusOK, &list)
+	list := listOf(t, viewer.Handler(full, viewer.WithFlush(func(context.Context) error { return nil })))
 	if list.Status.Running != nil || list.Status.Message != "" || !list.Status.CanFlush {
 		t.Errorf("without a status function: %+v", list.Status)
 	}
@@ -93,8 +92,7 @@ func TestBaselineOfSeveralNames(t *testing.T) {
 		`{trace_id="two names",span_name="GET /b"}`:   {Query: `.cpu{span_name="GET /b"}`, Meaning: "all spans of this name"},
 		`{trace_id="no name",span_name!="GET /late"}`: {Query: `.cpu{span_name!="GET /late"}`, Meaning: "all that meets the other conditions"},
 	} {
-		var a answer.Profile
-		getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+		a := profileOf(t, h, query)
 		switch got := a.Baseline; {
 		case a.Total == 0:
 			t.Errorf("%s selects nothing", query)
@@ -113,16 +111,14 @@ func TestUnnamedSpan(t *testing.T) {
 	b.add(5, map[string][]string{"profile_id": {id}, "span_id": {id}}, "main.serve")
 	exportSecond(t, s, 0, b)
 	h := viewer.Handler(s)
-	var list answer.SpanList
-	getJSON(t, h, "/?format=json", http.StatusOK, &list)
+	list := listOf(t, h)
 	if len(list.Spans) != 1 || len(list.Groups) != 0 || list.Service != "shop" {
 		t.Errorf("got %+v", list)
 	}
 	if text := get(t, h, "/?format=text").Body.String(); !strings.Contains(text, "  "+id+"  (unnamed)\n") {
 		t.Errorf("the list is\n%s", text)
 	}
-	var a answer.Profile
-	getJSON(t, h, target("/", "query", byID(id), "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, h, byID(id))
 	if a.Title != "(unnamed)" || a.Baseline.Query != "shop.cpu{}" || a.Baseline.Meaning != "the whole process" {
 		t.Errorf("title %q, baseline %+v", a.Title, a.Baseline)
 	}
