@@ -203,6 +203,8 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
 		{target("/", "attribute", "db.query.text"), `attribute "db.query.text": expected a condition`, 0},
 		{target("/", "attribute", "=x"), `attribute "=x": expected a condition`, 0},
+		{target("/", "attribute", "tenant!=x"), `attribute "tenant!=x": expected a condition`, 0},
+		{target("/", "attribute", "tenant=~x"), `attribute "tenant=~x": expected a condition`, 0},
 		{target("/", "error", "yes"), `error "yes": expected true or nothing`, 0},
 		{target("/", "flat", "1"), `flat "1": expected true or nothing`, 0},
 		{target("/", "query", "{}", "labels", "id"), `labels "id": expected ids or nothing`, 0},

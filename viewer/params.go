@@ -123,7 +123,7 @@ func parseSpans(asked *question) (err error) {
 	for _, text := range params["attribute"] {
 		key, value, found := strings.Cut(text, "=")
 		m, err := store.NewMatcher("span."+key, store.MatchEqual, value)
-		if err != nil || !found || key == "" {
+		if err != nil || !found || key == "" || strings.HasSuffix(key, "!") || strings.HasPrefix(value, "~") {
 			return answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart", text)
 		}
 		q.Attributes = append(q.Attributes, m)
