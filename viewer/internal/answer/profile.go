@@ -62,9 +62,10 @@ type Profile struct {
 	SpanService string `json:"spanService,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
-	// Trace has the first hundred spans of Span's trace.
-	Trace  []Span  `json:"trace,omitempty"`
-	Status *Status `json:"status,omitempty"`
+	// Trace has the first hundred spans of Span's trace, of TraceSpans.
+	Trace      []Span  `json:"trace,omitempty"`
+	TraceSpans int     `json:"traceSpans,omitempty"`
+	Status     *Status `json:"status,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes []flame.TypeTotal `json:"frameTypes,omitempty"`
 	Flame      *flame.Graph      `json:"flame"`
@@ -82,7 +83,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	if len(trace) > 1 {
-		a.Trace = r.newSpans(trace[:min(len(trace), maxTraceSpans)])
+		a.Trace, a.TraceSpans = r.newSpans(trace[:min(len(trace), maxTraceSpans)]), len(trace)
 	}
 	if a.Span != nil {
 		a.Span.ExactTimes = r.exactJSON(a.span.ProfileID)

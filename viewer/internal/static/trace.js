@@ -12,7 +12,7 @@ export function traceList(data) {
   const worked = data.trace.filter((s) => s.cpuSamples > 0);
   const [type, profiled] = worked.length ? ['cpu', worked] : ['wall', data.trace.filter((s) => s.wallSamples > 0)];
   return h('section', { class: 'card trace' },
-    h('div', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.trace.length, 'span')} with profiles of their own, `), h('a', { href: link('', { trace: span.traceId }) }, 'as a list')),
+    h('div', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.traceSpans, 'span')} with profiles of their own${data.traceSpans > data.trace.length ? `, here the first ${data.trace.length}` : ''}, `), h('a', { href: link('', { trace: span.traceId }) }, 'as a list')),
     lanes(data.trace, span),
     legend(data.trace),
     profiled.length > 1 && h('p', null, h('a', { href: link('', { query: `.${type}{trace_id=${JSON.stringify(span.traceId)}}` }) }, 'Flame graph of the whole trace')));
