@@ -21,8 +21,9 @@ type Name struct {
 // maxGroups bounds the list of names. Package spanprof labels 256 of them.
 const maxGroups = 256
 
-// names returns the names with most CPU time. No query selects spans without a name.
-func (r *Reader) names() []Name {
+// names returns the names with most CPU time, and how many are left out. No query selects spans
+// without a name.
+func (r *Reader) names() (rows []Name, omitted int) {
 	type label struct{ service, name string }
 	names := map[label]int{} // the number of names of a label
 	for _, t := range r.nameTotals() {
@@ -30,9 +31,13 @@ func (r *Reader) names() []Name {
 			names[label{t.Service, t.Label}]++
 		}
 	}
-	rows := []Name{}
+	rows = []Name{}
 	for _, t := range r.nameTotals() {
-		if t.Name == "" || len(rows) == maxGroups {
+		switch {
+		case t.Name == "":
+			continue
+		case len(rows) == maxGroups:
+			omitted++
 			continue
 		}
 		row := Name{NameTotal: t}
@@ -43,5 +48,5 @@ func (r *Reader) names() []Name {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, omitted
 }

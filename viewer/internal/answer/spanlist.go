@@ -30,8 +30,9 @@ type SpanList struct {
 	Status   *Status     `json:"status,omitempty"`
 	Stats    store.Stats `json:"stats"`
 	Spans    []Span      `json:"spans"`
-	// Groups are the names with most CPU time.
-	Groups []Name `json:"groups"`
+	// Groups are the names with most CPU time. GroupsOmitted is the number of the others.
+	Groups        []Name `json:"groups"`
+	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time. WorkNote names the
@@ -82,7 +83,7 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	for _, t := range r.nameTotals() {
 		list.Service = cmp.Or(list.Service, t.Service)
 	}
-	list.Groups = r.names()
+	list.Groups, list.GroupsOmitted = r.names()
 	if len(list.Spans) == 0 {
 		list.Empty = r.emptyList()
 	}
@@ -143,6 +144,9 @@ func (l *SpanList) Text() string {
 	}
 	for _, g := range named[:min(textNames, len(named))] {
 		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
+	}
+	if more := len(named) - textNames + l.GroupsOmitted; more > 0 {
+		fmt.Fprintf(&b, "%10s  %s\n", "...", termtext.Plural(more, "more name"))
 	}
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.
