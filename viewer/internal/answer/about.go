@@ -60,7 +60,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 		return nil, BadRequestf("name is missing: give the name of some spans")
 	}
 	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
-	held := r.named(q)
+	held, note := r.named(q)
 	text, others := r.listedWork(q)
 	ql, err := flameql.Parse(text)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	if others != "" {
 		others = "the functions are of all spans of this name, " + others
 	}
-	a.Note = r.notes(others)
+	a.Note = r.notes(note, others)
 	return answered(r, a)
 }
 

@@ -68,11 +68,12 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 // SpanList answers the list of spans that q selects.
 func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	held := r.services()
+	spans, note := r.named(q)
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
 		Stats:      r.info.Stats,
-		Spans:      r.newSpans(r.named(q)),
+		Spans:      r.newSpans(spans),
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
@@ -94,20 +95,25 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
-	list.Note = r.notes(list.Note)
+	list.Note = r.notes(note, list.Note)
 	return answered(r, list)
 }
 
-// named returns the spans that q selects. A name that no span has may be the label of several.
-func (r *Reader) named(q store.SpanQuery) []store.Span {
-	spans := r.spans(q)
+// named returns the spans that q selects, and a note. A name that no span has may be the label of
+// several.
+func (r *Reader) named(q store.SpanQuery) (spans []store.Span, note string) {
+	spans = r.spans(q)
 	if len(spans) > 0 || q.Name == "" {
-		return spans
+		return spans, ""
 	}
 	label, limit := q.Name, q.Limit
-	q.Name, q.Limit = "", 0 // without a limit
-	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
-	return spans[:min(limit, len(spans))]
+	q.Name, q.Limit = "", sampledSpans
+	spans = r.spans(q)
+	if len(spans) == sampledSpans {
+		note = fmt.Sprintf("no span has this name, and only the first %d spans are searched for such a label", sampledSpans)
+	}
+	spans = slices.DeleteFunc(spans, func(s store.Span) bool { return s.Label != label })
+	return spans[:min(limit, len(spans))], note
 }
 
 // listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
