@@ -190,6 +190,8 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 			return time.Unix(n, 0), time.Second, nil
 		case n < 1e14:
 			return time.UnixMilli(n), time.Millisecond, nil
+		case n < 1e17: // Microseconds, or nanoseconds before the year 1974.
+			return time.Time{}, 0, badTime(text)
 		}
 		return time.Unix(0, n), time.Nanosecond, nil
 	}
