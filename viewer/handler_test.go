@@ -200,6 +200,7 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "limit", "-1"), "above 0", 0},
 		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
+		{target("/", "max", "1s"), "max: lists have no upper bound", 0},
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
 		{target("/", "attribute", "db.query.text"), `attribute "db.query.text": expected a condition`, 0},
 		{target("/", "attribute", "=x"), `attribute "=x": expected a condition`, 0},
