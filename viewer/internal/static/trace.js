@@ -62,7 +62,7 @@ function legend(spans) {
   const late = spans.some((s) => s.cpuAfterEndNs);
   if (!worked && !late) return null;
   return h('p', { class: 'muted legend' }, h('span', { class: 'key' }, 'wall time'),
-    worked && h('span', { class: 'key cpu' }, 'CPU time: how much, not when'),
+    worked && h('span', { class: 'key cpu' }, 'CPU time: its share by the height'),
     late && h('span', { class: 'key late' }, 'CPU time after its end'));
 }
 
@@ -72,7 +72,10 @@ export function started(s) {
   return new Date(s.start).getTime() + (below ? Number(`0.${below}`) : 0);
 }
 
-// lane draws when a span ran between two times in ms, with its CPU time.
+const HEIGHT = 8; // of a bar in a lane, in pixels
+
+// lane draws when a span ran between two times in ms. It is filled from below by the share of its CPU
+// time, for which no time is known.
 function lane(s, first, last) {
   const start = started(s);
   const place = (cls, from, to) => {
@@ -81,8 +84,10 @@ function lane(s, first, last) {
     el.style.width = `max(2px, ${(to - from) / 1e6 / (last - first) * 100}%)`;
     return el;
   };
+  const cpu = s.cpuSamples > 0 && place('cpu', 0, s.durationNs);
+  if (cpu) cpu.style.height = `max(1px, ${Math.min(1, s.cpuNs / s.durationNs) * HEIGHT}px)`;
   return h('span', { class: 'lane', 'aria-hidden': 'true' },
-    place('wall', 0, s.durationNs), s.cpuSamples > 0 && place('cpu', 0, Math.min(s.cpuNs, s.durationNs)),
+    place('wall', 0, s.durationNs), cpu,
     s.cpuAfterEndNs && place('late', s.durationNs, s.durationNs + s.cpuAfterEndNs));
 }
 
