@@ -165,6 +165,7 @@ func TestAboutConditions(t *testing.T) {
 	for _, test := range []struct{ name, key, value, sentence, note string }{
 		{"GET /", "service", "", "GET /: 90 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 30.0 ms of CPU each.", ""},
 		{"GET /", "service", "shop", "GET /: 30 spans, 10.0 ms at the median, 100 ms at p95, 100 ms at most; 40.0 ms of CPU each.", ""},
+		{"GET /", "min", "50ms", "GET /: 20 of 90 spans, 100 ms at the median, 100 ms at p95, 100 ms at most; 100 ms of CPU each.", ""},
 		{"GET /", "min", "1h", "GET /: no span that is held meets the conditions.", "the functions are of all spans of this name, without the other conditions"},
 		{"x", "service", "shop", "x: no span that is held meets the conditions.", ""},
 	} {

@@ -72,6 +72,22 @@ func TestAttributesOfSpans(t *testing.T) {
 	}
 }
 
+// A label is sought in a bounded number of spans, and the list has a note.
+func TestSpansByLabel(t *testing.T) {
+	source := &fileSource{spans: make([]store.Span, 10_000)}
+	source.spans[7].Label = "job"
+	source.asked = func(question any) {
+		if q, ok := question.(store.SpanQuery); ok && !q.Names && (q.Limit < 1 || q.Limit > 10_000) {
+			t.Errorf("asked for %d spans", q.Limit)
+		}
+	}
+	var list answer.SpanList
+	getJSON(t, viewer.Handler(source), "/?name=job&format=json", http.StatusOK, &list)
+	if len(list.Spans) != 1 || !strings.Contains(list.Note, "only the first 10000 spans are searched") {
+		t.Errorf("%d spans, note %q", len(list.Spans), list.Note)
+	}
+}
+
 // In all-spans scope a request is one span of the list, with the number of spans below it;
 // these are asked for by its id.
 func TestRequestWithSpansBelow(t *testing.T) {

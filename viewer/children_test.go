@@ -82,13 +82,19 @@ func TestSpanWithChildren(t *testing.T) {
 	}
 }
 
-// Ids that do not fit into a query are counted.
+// Ids that do not fit into a query are counted, and so are all spans of the trace.
 func TestVeryManyChildren(t *testing.T) {
 	all := []store.Span{{ProfileID: slowID, TraceID: "010000000000000000000000000000a1", CPUSamples: 1, SamplesHeld: 1}}
 	for i := range 900 {
 		all = append(all, store.Span{ProfileID: fmt.Sprintf("%016x", 0x1000+i), ParentID: slowID, CPUSamples: 1, SamplesHeld: 1})
 	}
-	got := profileOf(t, viewer.Handler(&fileSource{spans: all}), `.cpu{profile_id="`+slowID+`"}`).WithChildren
+	h := viewer.Handler(&fileSource{spans: all})
+	a := profileOf(t, h, byID(slowID))
+	text := get(t, h, target("/", "query", byID(slowID), "format", "text")).Body.String()
+	if len(a.Trace) != 100 || a.TraceSpans != 901 || !strings.Contains(text, "(901 spans)") {
+		t.Errorf("%d of %d spans of the trace, in the text:\n%s", len(a.Trace), a.TraceSpans, text)
+	}
+	got := a.WithChildren
 	if want := "this span with 882 spans below it, without 18 more for which one query has no room"; got == nil || got.Meaning != want {
 		t.Fatalf("got %+v, want %s", got, want)
 	}

@@ -174,8 +174,9 @@ func TestGroupsAreBounded(t *testing.T) {
 		endSpan(t, s, fmt.Sprint("GET /", i), 0, 1)
 	}
 	list := listOf(t, viewer.Handler(s))
-	if len(list.Groups) != 100 {
-		t.Errorf("%d groups", len(list.Groups))
+	text := get(t, viewer.Handler(s), "/?format=text").Body.String()
+	if len(list.Groups) != 100 || list.GroupsOmitted != 7 || !strings.Contains(text, "...  103 more names\n") {
+		t.Errorf("%d groups, %d left out, in the text:\n%s", len(list.Groups), list.GroupsOmitted, text)
 	}
 }
 

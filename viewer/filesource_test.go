@@ -66,7 +66,7 @@ func (v *fileView) ask(question any) error {
 
 func (v *fileView) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 	for _, s := range v.spans {
-		if !q.Names && (q.ID == "" || s.ProfileID == q.ID) {
+		if !q.Names && (q.ID == "" || s.ProfileID == q.ID) && (q.Name == "" || s.Name == q.Name) {
 			list.Spans = append(list.Spans, s)
 		}
 	}

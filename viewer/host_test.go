@@ -4,6 +4,7 @@
 package viewer_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -111,5 +112,28 @@ func TestHostAlone(t *testing.T) {
 	}
 	if len(list.Process) != 1 || list.Process[0].Type != "host" || list.Work != ".host{}" {
 		t.Errorf("the process has %v, the time line is of %s, want the host's profile", list.Process, list.Work)
+	}
+}
+
+// The limits of Go's own profiler are not stated of an agent's stacks, of any kind.
+func TestHostHasNoLimitsOfGo(t *testing.T) {
+	deep := make([]string, 64)
+	for i := range deep {
+		deep[i] = fmt.Sprint("main.f", i)
+	}
+	for _, ofAgent := range []bool{false, true} {
+		s := newStore(t)
+		b := newProfileBuilder()
+		of := labels(endSpan(t, s, "GET /long", 1, 2), "GET /")
+		b.add(3, of, deep...)
+		b.add(1, of, deep[1:]...)
+		if ofAgent {
+			b.profile.Mapping = []*profile.Mapping{{ID: 1, File: exporter.KernelMapping, HasFunctions: true}}
+		}
+		exportSecond(t, s, 0, b)
+		a := profileOf(t, viewer.Handler(s), `nginx.cpu{span_name="GET /"}`)
+		if a.Samples != 4 || strings.Contains(a.Note, "75.0% of this is in stacks of more than 64 frames") == ofAgent {
+			t.Errorf("of an agent: %v: %d samples, note %q", ofAgent, a.Samples, a.Note)
+		}
 	}
 }

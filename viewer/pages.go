@@ -23,6 +23,8 @@ type page struct {
 	// fallback is the format of a request without one.
 	fallback format
 	parse    func(*question) error
+	// before does what takes long without a view, which keeps its samples; nil for nothing.
+	before func(*handler, *question) error
 	// data returns a *answer.Pprof, a string, or else data for JSON that may have a text.
 	data func(*handler, *answer.Reader, *question) (any, error)
 	// frozen is set if the page can be one file that opens without a server.
@@ -90,8 +92,8 @@ var pages = map[string]page{
 		},
 	},
 	"leaks": {
-		fallback: formatText, parse: parseNothing,
-		data: func(h *handler, a *answer.Reader, _ *question) (any, error) { return h.findLeaks(a) },
+		fallback: formatText, parse: parseNothing, before: (*handler).findLeaks,
+		data: func(_ *handler, a *answer.Reader, q *question) (any, error) { return a.Leaks(q.leaks) },
 	},
 	"log": {
 		fallback: formatHTML, parse: parseNothing,
@@ -113,6 +115,7 @@ type question struct {
 	query, right answer.Query
 	spans        store.SpanQuery
 	sort         string // of names
+	leaks        []byte // the profile of leaked goroutines, nil without WithLeaks
 	// from and until bound the time that the answer is about.
 	from, until time.Time
 }
@@ -174,6 +177,11 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 	}()
 	if err := ctx.Err(); err != nil {
 		return resp, err // The client has gone away.
+	}
+	if p.before != nil {
+		if err := p.before(h, q); err != nil {
+			return resp, err
+		}
 	}
 	view, err := h.source.View(limited, q.from, q.until)
 	if err != nil {

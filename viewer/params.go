@@ -124,12 +124,14 @@ func parseSpans(asked *question) (err error) {
 	for _, text := range params["attribute"] {
 		key, value, found := strings.Cut(text, "=")
 		m, err := store.NewMatcher("span."+key, store.MatchEqual, value)
-		if err != nil || !found || key == "" {
+		if err != nil || !found || key == "" || strings.HasSuffix(key, "!") || strings.HasPrefix(value, "~") {
 			return answer.BadRequestf("attribute %q: expected a condition such as http.route=/cart", text)
 		}
 		q.Attributes = append(q.Attributes, m)
 	}
 	switch {
+	case params.Has("max"):
+		return answer.BadRequestf("max: lists have no upper bound of durations")
 	case !known:
 		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", params.Get("order"))
 	case q.Limit > maxSpans:
@@ -198,6 +200,8 @@ func parseTime(text string, now time.Time) (time.Time, time.Duration, error) {
 			return time.Unix(n, 0), time.Second, nil
 		case n < 1e14:
 			return time.UnixMilli(n), time.Millisecond, nil
+		case n < 1e17: // Microseconds, or nanoseconds before the year 1974.
+			return time.Time{}, 0, badTime(text)
 		}
 		return time.Unix(0, n), time.Nanosecond, nil
 	}

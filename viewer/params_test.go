@@ -43,7 +43,7 @@ func TestTimesInAnAddress(t *testing.T) {
 				t.Errorf("%q: asked for %v until %v, want %v and %v more", test.in, asked.From, asked.Until, test.want, test.unit)
 			}
 		}
-		for _, in := range []string{"yesterday", "-5", "now+1h", "now-", "now--1h", "99999999999999999999", "nowhere"} {
+		for _, in := range []string{"yesterday", "-5", "now+1h", "now-", "now--1h", "99999999999999999999", "1700000000000000", "nowhere"} {
 			for _, name := range []string{"from", "until"} {
 				if w := get(t, h, target("/", "format", "text", name, in)); w.Code != http.StatusBadRequest {
 					t.Errorf("%s %q: status %d, want an error", name, in, w.Code)

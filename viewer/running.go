@@ -39,15 +39,16 @@ func WithLeaks(f func(io.Writer) error) Option {
 	return optionFunc(func(c *config) { c.leaks = f })
 }
 
-func (h *handler) findLeaks(a *answer.Reader) (*answer.Leaks, error) {
+func (h *handler) findLeaks(q *question) error {
 	if h.leaks == nil {
-		return a.Leaks(nil)
+		return nil
 	}
 	var b bytes.Buffer
 	if err := h.leaks(&b); err != nil {
-		return nil, fmt.Errorf("leaked goroutines: %w", err)
+		return fmt.Errorf("leaked goroutines: %w", err)
 	}
-	return a.Leaks(b.Bytes())
+	q.leaks = b.Bytes()
+	return nil
 }
 
 // WithRunning sets the function that lists what runs now, the oldest first, and adds the page

@@ -70,3 +70,18 @@ func (s *Summary) Types() []TypeTotal {
 	slices.SortFunc(list, func(a, b TypeTotal) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Type, b.Type)) })
 	return list
 }
+
+// Deep returns how much is in stacks of so many frames or more.
+func (s *Summary) Deep(frames int) int64 {
+	var sum int64
+	for _, sv := range s.stacks {
+		n := 0
+		for _, loc := range sv.Stack {
+			n += max(1, len(loc.Line))
+		}
+		if n >= frames {
+			sum += sv.Value
+		}
+	}
+	return sum
+}

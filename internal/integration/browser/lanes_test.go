@@ -79,7 +79,7 @@ func TestLanes(t *testing.T) {
 		return map[string][]string{"profile_id": {id(s)}, "span_id": {id(s)}}
 	}
 	export(0, []map[string][]string{own(root), own(child), {"ended_span_id": {id(child)}}},
-		[]int{300, 310, 320, 900}, []int{600}, []int{800, 810, 820})
+		[]int{300, 310, 320, 900}, []int{600, 610, 620, 630, 640, 650, 660, 670, 680, 690}, []int{800, 810, 820})
 	server := httptest.NewServer(viewer.Handler(s))
 	t.Cleanup(server.Close)
 
@@ -101,7 +101,10 @@ func TestLanes(t *testing.T) {
 	}
 	open(child)
 	check(`i.wall`, []float64{0, 1}, []float64{0.5, 0.7})
-	check(`i.cpu`, []float64{0, 0.04}, []float64{0.5, 0.51})
+	check(`i.cpu`, []float64{0, 1}, []float64{0.5, 0.7})
+	if got := get(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll('.lane i.cpu')].map((i) => getComputedStyle(i).height)`)); !slices.Equal(got, []string{"1px", "4px"}) {
+		t.Errorf("the heights of CPU time are %v, want a pixel at least, and the half of 8", got)
+	}
 	check(`i.late`, nil, []float64{0.7, 0.73})
 	b.screenshots("lanes")
 	b.run("what it did after its end",

@@ -60,7 +60,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 		return nil, BadRequestf("name is missing: give the name of some spans")
 	}
 	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
-	held := r.named(q)
+	held, note := r.named(q)
 	text, others := r.listedWork(q)
 	ql, err := flameql.Parse(text)
 	if err != nil {
@@ -70,19 +70,19 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	a := &About{Name: q.Name, Kinds: r.kinds(all), cpu: r.selection(all)}
 	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
 	a.Parts = r.shares(Query{Query: ql.OfType(flameql.Wall), From: q.From, Until: q.Until}, a.cpu)
-	a.Sentence = r.spread(q.Name, held)
+	a.Sentence = r.spread(q, held)
 	a.Tail = r.tail(held)
 	slices.SortStableFunc(held, func(a, b store.Span) int { return cmp.Compare(b.Duration, a.Duration) })
 	a.Slowest = r.newSpans(held[:min(aboutSpans, len(held))])
 	if others != "" {
 		others = "the functions are of all spans of this name, " + others
 	}
-	a.Note = r.notes(others)
+	a.Note = r.notes(note, others)
 	return answered(r, a)
 }
 
-func (r *Reader) spread(name string, held []store.Span) string {
-	name = termtext.Clip(name, termtext.MaxQuoted)
+func (r *Reader) spread(q store.SpanQuery, held []store.Span) string {
+	name := termtext.Clip(q.Name, termtext.MaxQuoted)
 	var durations []time.Duration
 	var cpu time.Duration
 	for i := range held {
@@ -99,6 +99,9 @@ func (r *Reader) spread(name string, held []store.Span) string {
 		return name + ": no span that is held meets the conditions."
 	}
 	count := termtext.Plural(len(held), "span")
+	if _, all := r.labelOf(store.Span{Name: q.Name, Service: q.Service}); all > len(held) {
+		count = fmt.Sprintf("%d of %s", len(held), termtext.Plural(all, "span"))
+	}
 	if len(held) == sampledSpans {
 		count = "the newest " + count
 	}

@@ -5,6 +5,7 @@ package answer
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"regexp"
@@ -157,12 +158,17 @@ func (c *Code) Source(pkg, file string, line int) (*SourceText, error) {
 		return nil, unread
 	}
 	defer root.Close() //nolint:errcheck // it was read
-	if info, err := root.Stat(p.path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSource || path.Ext(p.path) != ".go" && path.Ext(p.path) != ".s" {
+	if info, err := root.Stat(p.path); err != nil || !info.Mode().IsRegular() || path.Ext(p.path) != ".go" && path.Ext(p.path) != ".s" {
 		return nil, unread
 	}
-	body, err := root.ReadFile(p.path)
+	f, err := root.Open(p.path)
+	if err != nil {
+		return nil, unread
+	}
+	defer f.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
-	if err != nil || line < 1 || line > len(lines) {
+	if err != nil || len(body) > maxSource || line < 1 || line > len(lines) {
 		return nil, unread
 	}
 	first := max(1, line-linesAround)

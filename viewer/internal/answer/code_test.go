@@ -69,7 +69,7 @@ func TestSourceURLs(t *testing.T) {
 
 func TestSourceText(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"top/secret.go": "secret", "src/cmd/cartd/main.go": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "src/cmd/cartd/key.pem": "key"} {
+	for name, text := range map[string]string{"top/secret.go": "secret", "src/cmd/cartd/main.go": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "src/cmd/cartd/key.pem": "key", "src/cmd/cartd/huge.go": strings.Repeat("\n", maxSource+1)} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestSourceText(t *testing.T) {
 	if err != nil || got.First != 2 || !slices.Equal(got.Lines, []string{"2", "3", "4", "5", "6", "7", "8"}) {
 		t.Errorf("got %+v, error %v, want lines 2 to 8", got, err)
 	}
-	for _, bad := range [][2]string{{"main", "/build/link.go"}, {"main", "/build/key.pem"}, {"main", "/build/none.go"}, {"github.com/shop/cart/../../top", "/x/secret.go"}, {"fmt", "/go/src/fmt/print.go"}} {
+	for _, bad := range [][2]string{{"main", "/build/link.go"}, {"main", "/build/key.pem"}, {"main", "/build/none.go"}, {"main", "/build/huge.go"}, {"github.com/shop/cart/../../top", "/x/secret.go"}, {"fmt", "/go/src/fmt/print.go"}} {
 		if got, err := c.Source(bad[0], bad[1], 1); err == nil {
 			t.Errorf("%v: got %+v, want an error", bad, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -62,9 +63,10 @@ type Profile struct {
 	SpanService string `json:"spanService,omitempty"`
 	// Kinds are all profiles that meet the same conditions.
 	Kinds []Kind `json:"kinds"`
-	// Trace has the first hundred spans of Span's trace.
-	Trace  []Span  `json:"trace,omitempty"`
-	Status *Status `json:"status,omitempty"`
+	// Trace has the first hundred spans of Span's trace, of TraceSpans.
+	Trace      []Span  `json:"trace,omitempty"`
+	TraceSpans int     `json:"traceSpans,omitempty"`
+	Status     *Status `json:"status,omitempty"`
 	// FrameTypes are what ran in the frames of each type, of host profiles.
 	FrameTypes []flame.TypeTotal `json:"frameTypes,omitempty"`
 	Flame      *flame.Graph      `json:"flame"`
@@ -82,7 +84,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	a.Kinds = r.kinds(a.query)
 	trace := r.trace(a.span)
 	if len(trace) > 1 {
-		a.Trace = r.newSpans(trace[:min(len(trace), maxTraceSpans)])
+		a.Trace, a.TraceSpans = r.newSpans(trace[:min(len(trace), maxTraceSpans)]), len(trace)
 	}
 	if a.Span != nil {
 		a.Span.ExactTimes = r.exactJSON(a.span.ProfileID)
@@ -167,7 +169,7 @@ func (r *Reader) profile(q Query, fns *flame.Functions) *Profile {
 		a.Title = "After the end of " + cmp.Or(of.Name, id)
 		ended = "this is what goroutines that the span had started did after its end: it is in no other number of the span"
 	}
-	a.Note = joinNotes(instead, ended, r.note(q, a))
+	a.Note = joinNotes(instead, ended, a.cutNote(), r.note(q, a))
 	a.Baseline = r.baseline(q, a.span, sel)
 	if len(sel.Stacks) == 0 {
 		a.Empty = r.mistake(r.emptyReason(q, a))
@@ -201,4 +203,18 @@ func (r *Reader) note(q Query, a *Profile) string {
 // joinNotes leaves out those that are empty.
 func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
+// cutNote is the note on stacks that the Go runtime cut, "" without any. A stack with its root is
+// shorter. The runtime does not cut the stacks of an eBPF agent.
+func (a *Profile) cutNote() string {
+	frames, deep := 64, 64
+	if a.query.Type.Kind != exporter.KindCPU {
+		frames, deep = 128, 127 // an inlined leaf is not shown
+	}
+	cut := a.summary.Deep(deep)
+	if cut == 0 || a.summary.Types() != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s of this is in stacks of more than %d frames, which is what the Go runtime notes: they begin in their middle, and what called them is not shown", termtext.Percent(cut, a.Total), frames)
 }

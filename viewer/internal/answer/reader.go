@@ -62,8 +62,13 @@ func NewReader(ctx context.Context, view store.View, status *Status, p *Program)
 var building = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func (r *Reader) summary(sel *store.Samples, fns *flame.Functions) *flame.Summary {
-	building <- struct{}{}
-	defer func() { <-building }()
+	select {
+	case building <- struct{}{}:
+		defer func() { <-building }()
+	case <-r.ctx.Done():
+		r.err = cmp.Or(r.err, r.ctx.Err())
+		sel = new(store.Samples)
+	}
 	s, err := flame.SummaryWithin(r.ctx, sel.Stacks, fns)
 	r.err = cmp.Or(r.err, err)
 	return s

@@ -30,8 +30,9 @@ type SpanList struct {
 	Status   *Status     `json:"status,omitempty"`
 	Stats    store.Stats `json:"stats"`
 	Spans    []Span      `json:"spans"`
-	// Groups are the names with most CPU time.
-	Groups []Name `json:"groups"`
+	// Groups are the names with most CPU time. GroupsOmitted is the number of the others.
+	Groups        []Name `json:"groups"`
+	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
 	// Process has the profiles of the whole process.
 	Process []Kind `json:"process"`
 	// Work selects the CPU time that the conditions are about, over time. WorkNote names the
@@ -67,11 +68,12 @@ func (r *Reader) Unchanged(since string) *Unchanged {
 // SpanList answers the list of spans that q selects.
 func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	held := r.services()
+	spans, note := r.named(q)
 	list := &SpanList{
 		Generation: r.generation(),
 		Status:     r.status,
 		Stats:      r.info.Stats,
-		Spans:      r.newSpans(r.named(q)),
+		Spans:      r.newSpans(spans),
 		Process:    r.process(held),
 		Fixed:      r.fixed(),
 		Ranged:     r.ranged(),
@@ -82,11 +84,12 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	var named []store.NameTotal
 	for _, t := range r.nameTotals() {
 		list.Service = cmp.Or(list.Service, t.Service)
-		if t.Name != "" && len(named) < maxGroups { // no query selects spans without a name
+		if t.Name != "" { // no query selects spans without a name
 			named = append(named, t)
 		}
 	}
-	list.Groups = r.names(named, nil)
+	list.GroupsOmitted = max(0, len(named)-maxGroups)
+	list.Groups = r.names(named[:len(named)-list.GroupsOmitted], nil)
 	if len(list.Spans) == 0 {
 		list.Empty = r.emptyList()
 	}
@@ -97,20 +100,25 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
-	list.Note = r.notes(list.Note)
+	list.Note = r.notes(note, list.Note)
 	return answered(r, list)
 }
 
-// named returns the spans that q selects. A name that no span has may be the label of several.
-func (r *Reader) named(q store.SpanQuery) []store.Span {
-	spans := r.spans(q)
+// named returns the spans that q selects, and a note. A name that no span has may be the label of
+// several.
+func (r *Reader) named(q store.SpanQuery) (spans []store.Span, note string) {
+	spans = r.spans(q)
 	if len(spans) > 0 || q.Name == "" {
-		return spans
+		return spans, ""
 	}
 	label, limit := q.Name, q.Limit
-	q.Name, q.Limit = "", 0 // without a limit
-	spans = slices.DeleteFunc(r.spans(q), func(s store.Span) bool { return s.Label != label })
-	return spans[:min(limit, len(spans))]
+	q.Name, q.Limit = "", sampledSpans
+	spans = r.spans(q)
+	if len(spans) == sampledSpans {
+		note = fmt.Sprintf("no span has this name, and only the first %d spans are searched for such a label", sampledSpans)
+	}
+	spans = slices.DeleteFunc(spans, func(s store.Span) bool { return s.Label != label })
+	return spans[:min(limit, len(spans))], note
 }
 
 // maxGroups bounds the list of names: the page of names has all.
@@ -150,6 +158,9 @@ func (l *SpanList) Text() string {
 	}
 	for _, g := range named[:min(textNames, len(named))] {
 		fmt.Fprintf(&b, "%10s  %s  ?format=text&name=%s\n", duration(g.CPU), termtext.Plural(g.Spans, "span"), inAddress(g.Name))
+	}
+	if more := len(named) - textNames + l.GroupsOmitted; more > 0 {
+		fmt.Fprintf(&b, "%10s  %s\n", "...", termtext.Plural(more, "more name"))
 	}
 	b.WriteByte('\n')
 	// In a form that a shell in quotes, curl and a browser take: curl removes braces.

@@ -85,7 +85,7 @@ func (a *Profile) header(b *strings.Builder, indent string) {
 		}
 	}
 	if len(a.Trace) > 1 {
-		line("trace", fmt.Sprintf("?format=text&trace=%s  (%s)", a.Span.TraceID, termtext.Plural(len(a.Trace), "span")))
+		line("trace", fmt.Sprintf("?format=text&trace=%s  (%s)", a.Span.TraceID, termtext.Plural(a.TraceSpans, "span")))
 	}
 	if s := a.Status; s != nil && !strings.Contains(a.Empty, strings.TrimSuffix(s.Message, ".")) {
 		prose("status", s.Message)

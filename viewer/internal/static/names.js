@@ -14,8 +14,9 @@ export function names() {
   let last = null;
   const more = button('', () => { room += 20 * STEP; update(...last); }, { class: 'cutoff', hidden: true });
   const table = h('a', null, 'Table with waits and p95');
+  const omitted = h('p', { class: 'muted', hidden: true });
   const element = h('details', { class: 'card aside', open: matchMedia('(width >= 90rem)').matches },
-    h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), table, list, more);
+    h('summary', null, h('h2', null, 'By name'), h('span', { class: 'muted' }, 'all spans of a name')), table, list, more, omitted);
   // update shows the names with a text.
   function update(data, wanted) {
     last = [data, wanted];
@@ -26,6 +27,8 @@ export function names() {
     const groups = data.groups.filter((g) => g.name.toLowerCase().includes(wanted));
     more.hidden = groups.length <= room;
     more.textContent = `Show ${count(groups.length - room, 'more name')}, ${duration(groups.slice(room).reduce((sum, g) => sum + g.cpuNs, 0))} CPU`;
+    omitted.hidden = !data.groupsOmitted;
+    omitted.textContent = `${count(data.groupsOmitted ?? 0, 'name')} with less CPU left out`;
     element.hidden = groups.length === 0;
     refill(list, groups.slice(0, room).map((g) => group(g, most, many, data.fixed, when)));
   }

@@ -179,7 +179,7 @@ export function understood(text) {
   if (/^[\w.:/-]*\{.*\}$/s.test(text)) return { href: link('', { query: text, ...range() }) };
   if (span) return { href: link('', { query: `.cpu{profile_id="${span.toLowerCase()}"}` }) };
   if (trace) return { list: { trace: trace.toLowerCase() }, alone: true };
-  if (/^[\w.-]+(=|!=|=~|!~)\S/.test(text)) return { list: { attribute: text } };
+  if (/^[\w.-]+=\S/.test(text)) return { list: { attribute: text } };
   return null;
 }
 

@@ -12,7 +12,7 @@ export function traceList(data) {
   const worked = data.trace.filter((s) => s.cpuSamples > 0);
   const [type, profiled] = worked.length ? ['cpu', worked] : ['wall', data.trace.filter((s) => s.wallSamples > 0)];
   return h('section', { class: 'card trace' },
-    h('div', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.trace.length, 'span')} with profiles of their own, `), h('a', { href: link('', { trace: span.traceId }) }, 'as a list')),
+    h('div', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.traceSpans, 'span')} with profiles of their own${data.traceSpans > data.trace.length ? `, here the first ${data.trace.length}` : ''}, `), h('a', { href: link('', { trace: span.traceId }) }, 'as a list')),
     lanes(data.trace, span),
     legend(data.trace),
     profiled.length > 1 && h('p', null, h('a', { href: link('', { query: `.${type}{trace_id=${JSON.stringify(span.traceId)}}` }) }, 'Flame graph of the whole trace')));
@@ -62,7 +62,7 @@ function legend(spans) {
   const late = spans.some((s) => s.cpuAfterEndNs);
   if (!worked && !late) return null;
   return h('p', { class: 'muted legend' }, h('span', { class: 'key' }, 'wall time'),
-    worked && h('span', { class: 'key cpu' }, 'CPU time: how much, not when'),
+    worked && h('span', { class: 'key cpu' }, 'CPU time: its share by the height'),
     late && h('span', { class: 'key late' }, 'CPU time after its end'));
 }
 
@@ -72,7 +72,10 @@ export function started(s) {
   return new Date(s.start).getTime() + (below ? Number(`0.${below}`) : 0);
 }
 
-// lane draws when a span ran between two times in ms, with its CPU time.
+const HEIGHT = 8; // of a bar in a lane, in pixels
+
+// lane draws when a span ran between two times in ms. It is filled from below by the share of its CPU
+// time, for which no time is known.
 function lane(s, first, last) {
   const start = started(s);
   const place = (cls, from, to) => {
@@ -81,8 +84,10 @@ function lane(s, first, last) {
     el.style.width = `max(2px, ${(to - from) / 1e6 / (last - first) * 100}%)`;
     return el;
   };
+  const cpu = s.cpuSamples > 0 && place('cpu', 0, s.durationNs);
+  if (cpu) cpu.style.height = `max(1px, ${Math.min(1, s.cpuNs / s.durationNs) * HEIGHT}px)`;
   return h('span', { class: 'lane', 'aria-hidden': 'true' },
-    place('wall', 0, s.durationNs), s.cpuSamples > 0 && place('cpu', 0, Math.min(s.cpuNs, s.durationNs)),
+    place('wall', 0, s.durationNs), cpu,
     s.cpuAfterEndNs && place('late', s.durationNs, s.durationNs + s.cpuAfterEndNs));
 }
 
