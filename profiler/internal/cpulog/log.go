@@ -72,6 +72,8 @@ type Log struct {
 	reading bool  // Run is inside readProfile, and nobody else may call it
 	restart bool  // a Cut has stopped the runtime; Run starts it again
 	header  bool  // the next record is the header
+	inCode  bool  // a stack had an address of Go code
+	foreign int   // stacks before that
 	closing bool  // Close or Stop was called
 	over    bool  // ended is closed
 	readAt  int64 // all samples before this nanotime are counted

@@ -147,6 +147,31 @@ func TestTakeRefusesOtherForms(t *testing.T) {
 	}
 }
 
+// Stacks without any address of Go code are an error. Some records of C threads are not.
+func TestTakeRefusesOtherStacks(t *testing.T) {
+	foreign := []uint64{4, 0, 1, 16}
+	for _, test := range []struct {
+		before, after int  // foreign stacks before and after one of Go code
+		code          bool // whether there is one
+		want          error
+	}{
+		{maxForeign - 1, 0, false, nil},
+		{maxForeign, 0, false, ErrRecord},
+		{maxForeign - 1, maxForeign, true, nil},
+	} {
+		l := fixed()
+		for i := range test.before + test.after {
+			if test.code && i == test.before {
+				l.takeAll(4, 0, 1, uint64(funcPC(fixed))+1)
+			}
+			l.takeAll(foreign...)
+		}
+		if _, err := l.Cut(); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
 // The header has the rate of the samples.
 func TestHeader(t *testing.T) {
 	pc := uint64(funcPC(fixed)) + 1

@@ -4,6 +4,8 @@
 package cpulog
 
 import (
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -43,14 +45,15 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 		if at == 0 {
 			at = l.open.lastTime // of a thread of another language: the runtime has no time for it
 		}
-		if count == 0 && len(stack) == 1 { // no room in the runtime's buffer
+		noRoom := count == 0 && len(stack) == 1
+		if noRoom { // in the runtime's buffer
 			count, stack = stack[0], []uint64{lost}
 		}
 		p := l.open
 		if l.next != nil && at >= l.next.began {
 			p = l.next
 		}
-		if at > now+disorder || count > maxCount {
+		if at > now+disorder || count > maxCount || !noRoom && !l.verify(stack) {
 			p.err = ErrRecord
 			return
 		}
@@ -70,4 +73,22 @@ func (l *Log) last() *part {
 		return l.next
 	}
 	return l.open
+}
+
+// maxForeign is how many stacks may be outside of Go code. The runtime has hardly any: stacks
+// of C threads end in its runtime._ExternalCode unless the program has called
+// runtime.SetCgoTraceback.
+const maxForeign = 100
+
+// verify checks that stacks are made of addresses of code: it returns false if the first
+// maxForeign have none. The caller holds l.mu.
+func (l *Log) verify(stack []uint64) bool {
+	if l.inCode || len(stack) == 0 {
+		return true
+	}
+	l.inCode = slices.ContainsFunc(stack, func(pc uint64) bool { return runtime.FuncForPC(uintptr(pc)-1) != nil })
+	if !l.inCode {
+		l.foreign++
+	}
+	return l.inCode || l.foreign < maxForeign
 }

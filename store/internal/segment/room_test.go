@@ -263,6 +263,25 @@ func TestChildrenAndNames(t *testing.T) {
 	}
 }
 
+// The CPU time of a span that was renamed is under its last name, also if a span of another
+// service has the first one.
+func TestRenamed(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	for id, name := range []string{"GET", "GET /a"} {
+		r.End(Ended{ID: ident.Key(id + 1), Name: name, Service: fmt.Sprint("service", id), Start: 1, Duration: second, LocalRoot: true})
+		export(t, r, windowOf(id, exporter.KindCPU, profileOf(row{"f", 1, labels("span_id", ident.Key(id+1).String(), "span_name", "GET")})))
+	}
+	names, _ := r.View().Names(t.Context())
+	for _, n := range names {
+		if n.CPU != tick || n.Spans != 1 || n.Label != "GET" {
+			t.Errorf("%+v", n)
+		}
+	}
+	if len(names) != 2 {
+		t.Errorf("%d names", len(names))
+	}
+}
+
 // Samples are of unseen spans if their span does not run and does not end soon.
 func TestUnseen(t *testing.T) {
 	r := NewRoom(32<<20, nil)

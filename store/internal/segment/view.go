@@ -183,7 +183,9 @@ func (v *View) Names(ctx context.Context) ([]NameTotal, error) {
 		labels, unknown := make([]string, len(s.sets.list)), make([]bool, len(s.sets.list))
 		for set := range labels {
 			labels[set] = s.value(uint32(set), labelkey.SpanName)
-			unknown[set] = !slices.ContainsFunc(s.windows, func(w *window) bool { return ended[nameKey{w.name(), labels[set]}] })
+			unknown[set] = slices.ContainsFunc(s.windows, func(w *window) bool {
+				return w.kind == exporter.KindCPU && !ended[nameKey{w.name(), labels[set]}]
+			})
 		}
 		names := v.recorded(s, unknown)
 		for _, w := range s.windows {
