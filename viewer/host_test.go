@@ -115,6 +115,24 @@ func TestHostAlone(t *testing.T) {
 	}
 }
 
+// An assembly function without a package in its name has the package of its file.
+func TestPackageOfAssembly(t *testing.T) {
+	s, b := newStore(t), newProfileBuilder()
+	b.add(9, nil, "indexbytebody", "bytes.Count", "memcpy")
+	b.location("indexbytebody").Line[0].Function.Filename = "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"
+	b.location("memcpy").Line[0].Function.Filename = "memcpy.c"
+	export(t, s, nil, exporter.KindCPU, b.profile)
+	var a answer.Profile
+	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	f, packages := a.Flame.Functions, map[string]string{}
+	for i, name := range f.Name {
+		packages[a.Flame.Texts[name]] = a.Flame.Texts[f.Package[i]]
+	}
+	if diff := cmp.Diff(map[string]string{"indexbytebody": "internal/bytealg", "bytes.Count": "", "memcpy": ""}, packages); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The limits of Go's own profiler are not stated of an agent's stacks, of any kind.
 func TestHostHasNoLimitsOfGo(t *testing.T) {
 	deep := make([]string, 64)

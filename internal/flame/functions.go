@@ -41,7 +41,7 @@ type functionKey struct {
 
 // pkg returns the package of a function: what its name has up to the first dot after the
 // last slash. The name of an assembly function that only assembly calls, such as
-// indexbytebody, has none.
+// indexbytebody, has none: then it is the directory of the file, "" if unknown.
 func (f *function) pkg() string {
 	name := f.name
 	if cut := strings.IndexAny(name, "[({ "); cut >= 0 {
@@ -51,7 +51,19 @@ func (f *function) pkg() string {
 	if dot := strings.IndexByte(name[slash+1:], '.'); dot >= 0 {
 		return name[:slash+1+dot]
 	}
-	return ""
+	if path.Ext(f.file) != ".s" {
+		return ""
+	}
+	dir := path.Dir(strings.ReplaceAll(f.file, `\`, "/"))
+	for _, root := range []string{"/src/", "/pkg/mod/"} {
+		if i := strings.LastIndex(dir, root); i >= 0 {
+			return dir[i+len(root):]
+		}
+	}
+	if dir == "." {
+		return ""
+	}
+	return dir
 }
 
 // lineKey is a line of a function.

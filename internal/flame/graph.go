@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // MaxNodes bounds a graph. A profile of a service has a few thousand nodes.
@@ -41,11 +42,13 @@ type Graph struct {
 	index map[string]int32
 }
 
-// FunctionTable has the functions in flat arrays. Names, files, types and sources
+// FunctionTable has the functions in flat arrays. Names, files, packages, types and sources
 // are indices in Graph.Texts.
 type FunctionTable struct {
 	Name []int32 `json:"name"`
 	File []int32 `json:"file"`
+	// Package is set where the name of the function has none.
+	Package []int32 `json:"package"`
 	// Type is the FrameType; nil for profiles without types.
 	Type []int32 `json:"type,omitempty"`
 	// Source is a URL of the file, nil without SetSources. A page adds the line.
@@ -201,6 +204,11 @@ func (g *Graph) addFunctions(fns *Functions, top *top) {
 	for i := range fns.list {
 		fn, sum := &fns.list[i], top.of(int32(i))
 		f.Name, f.File, f.Line = append(f.Name, g.text(fn.name)), append(f.File, g.text(fn.file)), append(f.Line, fn.line)
+		pkg := fn.pkg()
+		if strings.HasPrefix(fn.name, pkg) {
+			pkg = ""
+		}
+		f.Package = append(f.Package, g.text(pkg))
 		if fns.typed {
 			f.Type = append(f.Type, g.text(string(fn.typ)))
 		}

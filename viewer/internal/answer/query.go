@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -55,6 +56,13 @@ func (q Query) title(span *Span) string {
 	}
 	if id, ok := q.SpanID(); ok {
 		return "Profile " + id
+	}
+	if id, ok := q.Value(labelkey.TraceID); ok {
+		return "Trace " + id
+	}
+	if version, ok := q.Value("service_version"); ok {
+		service, _ := q.Value("service_name")
+		return strings.TrimSpace(service + " version " + version)
 	}
 	if len(q.Matchers) == 0 {
 		return cmp.Or(q.service, "Whole process") + ": " + q.Type.Words

@@ -24,7 +24,7 @@ export class Graph {
   text(column, fn) { return this.data.texts[this.data.functions[column]?.[fn] ?? 0]; }
   name(fn) { return this.text('name', fn); }
   type(fn) { return this.text('type', fn); }
-  packageOf(fn) { return pkg(this.name(fn)); }
+  packageOf(fn) { return this.text('package', fn) || pkg(this.name(fn)); }
 
   // list returns the functions with their values. lines are [line, self, total].
   list() {
@@ -43,7 +43,13 @@ export class Graph {
   find(text, type) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return null;
-    return new Set(this.data.functions.name.map((_, fn) => fn).filter((fn) => (type ? this.type(fn) === type : this.name(fn).toLowerCase().includes(wanted))));
+    return new Set(this.data.functions.name.map((_, fn) => fn).filter((fn) => (type ? this.type(fn) === type : this.qualified(fn).toLowerCase().includes(wanted))));
+  }
+
+  // qualified is a function's name with its package, which assembly lacks.
+  qualified(fn) {
+    const own = this.text('package', fn);
+    return own ? `${own}.${this.name(fn)}` : this.name(fn);
   }
 
   // focus returns the graphs of the callers and the callees of the functions with a name. A stack

@@ -110,7 +110,7 @@ export function install() {
 export function graphOf(...lines) {
   const texts = [''];
   const text = (t) => (texts.includes(t) ? texts.indexOf(t) : texts.push(t) - 1);
-  const f = { name: [], file: [], source: [], line: [], self: [], total: [], lines: [] };
+  const f = { name: [], file: [], package: [], source: [], line: [], self: [], total: [], lines: [] };
   const g = { texts, functions: f, function: [], parent: [], self: [], total: [] };
   const last = [];
   lines.forEach((line, i) => {
@@ -119,7 +119,7 @@ export function graphOf(...lines) {
     if (i === 0) fn = -1;
     else if (fn < 0) {
       fn = f.name.length;
-      for (const [key, v] of Object.entries({ name: text(name), file: text(`/src/${name}.go`), source: text(`https://git/${name}.go#L{line}`), line: 1, self: 0, total: 0, lines: [] })) f[key].push(v);
+      for (const [key, v] of Object.entries({ name: text(name), file: text(`/src/${name}.go`), package: name.includes('.') ? 0 : text('asm/pkg'), source: text(`https://git/${name}.go#L{line}`), line: 1, self: 0, total: 0, lines: [] })) f[key].push(v);
     }
     if (fn >= 0) {
       f.self[fn] += Number(self);

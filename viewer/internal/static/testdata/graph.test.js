@@ -18,9 +18,9 @@ test('frames are beside each other, parents first', () => {
   assert.ok(within(graph.frames[3], graph.frames[2]) && !within(graph.frames[5], graph.frames[2]));
 });
 
-test('a search counts each sample once', () => {
+test('a search counts each sample once, and finds assembly by its package', () => {
   const sum = (text) => topmost(graph.frames, graph.find(text));
-  assert.deepEqual(['main.', 'MAIN.MAIN', 'nobody'].map(sum), [9, 9, 0]);
+  assert.deepEqual(['main.', 'MAIN.MAIN', 'asm/pkg.index', 'nobody'].map(sum), [9, 9, 1, 0]);
   assert.equal(graph.find(' '), null);
 });
 
@@ -45,7 +45,7 @@ test('a stack counts once for a function, at the call nearest to the root', () =
 test('functions have their lines, packages their sums', () => {
   const f = graph.list().find(({ name }) => name === 'json.Marshal');
   assert.deepEqual([f.self, f.file, f.source, f.lines[0]], [2, '/src/json.Marshal.go', 'https://git/json.Marshal.go#L{line}', [7, 2, 2]]);
-  assert.deepEqual(graph.packages(), [['main', 7], ['json', 2], ['', 1]]);
+  assert.deepEqual(graph.packages(), [['main', 7], ['json', 2], ['asm/pkg', 1]]);
 });
 
 test('a frame has the id of its path', () => {
