@@ -26,9 +26,9 @@ import (
 
 // function is a row of a table of functions.
 type function struct {
-	File, Package string
-	Self, Total   int64
-	Lines         []int64
+	File        string
+	Self, Total int64
+	Lines       []int64
 }
 
 // functionsOf returns the functions of a graph by name.
@@ -36,7 +36,7 @@ func functionsOf(g *flame.Graph) map[string]function {
 	all := map[string]function{}
 	f := g.Functions
 	for i, name := range f.Name {
-		all[g.Texts[name]] = function{g.Texts[f.File[i]], g.Texts[f.Package[i]], f.Self[i], f.Total[i], f.Lines[i]}
+		all[g.Texts[name]] = function{g.Texts[f.File[i]], f.Self[i], f.Total[i], f.Lines[i]}
 	}
 	return all
 }
