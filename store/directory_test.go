@@ -112,10 +112,14 @@ func busyWindow(at, n int, id string) *exporter.Profile {
 func TestDirectoryRestoresNewest(t *testing.T) {
 	dir := t.TempDir()
 	first := newStore(t, store.WithDirectory(dir, 64<<20), store.WithMaxBytes(16<<20))
-	slowest := endSpan(first, "GET /slow", 0.1, 0.9, nil)
-	export(t, first, busyWindow(0, 4000, slowest))
-	for n := 1; n < 52; n++ {
-		export(t, first, busyWindow(n, 4000, ""))
+	const slowAt = 14 // in the newest third of the first segment
+	slowest := endSpan(first, "GET /slow", slowAt+0.1, slowAt+0.9, nil)
+	for n := range 52 {
+		id := ""
+		if n == slowAt {
+			id = slowest
+		}
+		export(t, first, busyWindow(n, 4000, id))
 		if err := first.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +137,9 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	if d.Windows < 5 || d.WindowsLeftOut == 0 || int64(d.Windows)+d.WindowsLeftOut != 52 {
 		t.Errorf("%d windows restored and %d left out, want some of 52, and all of the rest: %+v", d.Windows, d.WindowsLeftOut, d)
 	}
-	// The slowest span of a segment without room stays, with its samples.
-	if s := spanWithID(t, second, slowest); s.SamplesHeld != 50 || s.Coverage != store.CoverageWhole || int64(d.Spans)+d.SpansLeftOut != 1+5*51 {
+	// Of a segment without room the newest windows are read. The slowest span in them stays, with
+	// its samples.
+	if s := spanWithID(t, second, slowest); s.SamplesHeld != 50 || s.Coverage != store.CoverageWhole || int64(d.Spans)+d.SpansLeftOut != 1+5*52 {
 		t.Errorf("%+v, and %+v", s, d)
 	}
 	if windows := second.Windows(); windows[len(windows)-1].Start.Before(epoch.Add(51 * step)) {

@@ -51,8 +51,9 @@ func newLoader(r *Room, report func(error), own *disk) *loader {
 	return l
 }
 
-// load adds the newest segments to the room, until it is full. Then it adds the kept sets. What
-// has no room any more is dropped as usual, and spans with a rank stay.
+// load adds the newest segments to the room, until it is full. The oldest of them exceeds it by
+// an eighth at most. Then load adds the kept sets. What has no room any more is dropped as
+// usual, and spans with a rank stay.
 func (l *loader) load(segments, kept []savedDir) {
 	r := l.room
 	defer func() {
@@ -65,7 +66,8 @@ func (l *loader) load(segments, kept []savedDir) {
 	var restored []*Segment
 	var all Held
 	for room := most; len(segments) > 0 && room > 0 && !l.stop.Load(); segments = segments[:len(segments)-1] {
-		if s := l.read(segments[len(segments)-1], r.maxBytes/2, min(r.target, r.spanLimit(most-room))); s != nil {
+		limit := min(room+r.maxBytes/8, r.maxBytes/2)
+		if s := l.read(segments[len(segments)-1], limit, min(r.target, r.spanLimit(most-room))); s != nil {
 			room -= s.bytes()
 			all.Windows += len(s.windows)
 			all.Spans += s.spans.listed

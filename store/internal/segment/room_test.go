@@ -263,8 +263,8 @@ func TestChildrenAndNames(t *testing.T) {
 	}
 }
 
-// The CPU time of a span that was renamed is under its last name, also if a span of another
-// service has the first one.
+// The CPU time of a span that was renamed is under its last name. A span of another service may
+// have the first one.
 func TestRenamed(t *testing.T) {
 	r := NewRoom(8<<20, nil)
 	for id, name := range []string{"GET", "GET /a"} {
