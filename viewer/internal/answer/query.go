@@ -57,12 +57,15 @@ func (q Query) title(span *Span) string {
 	if id, ok := q.SpanID(); ok {
 		return "Profile " + id
 	}
+	if id, ok := q.Value(labelkey.TraceID); ok {
+		return "Trace " + id
+	}
+	if version, ok := q.Value("service_version"); ok {
+		service, _ := q.Value("service_name")
+		return strings.TrimSpace(service + " version " + version)
+	}
 	if len(q.Matchers) == 0 {
 		return cmp.Or(q.service, "Whole process") + ": " + q.Type.Words
-	}
-	service, _ := q.Value("service_name")
-	if version, ok := q.Value("service_version"); ok && version != "" && len(q.Without("service_name", "service_version").Matchers) == 0 {
-		return strings.TrimSpace(cmp.Or(q.service, service)+" "+version) + ": " + q.Type.Words
 	}
 	return q.String()
 }
