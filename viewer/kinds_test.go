@@ -70,8 +70,8 @@ func TestTitles(t *testing.T) {
 	for query, want := range map[string]string{
 		`.goroutine`:       "Whole process: goroutines",
 		`.cpu{tenant="a"}`: `.cpu{tenant="a"}`,
-		`.cpu{service_name="shop",service_version="v2"}`:            "shop v2: CPU time",
-		`.cpu{service_name="shop",service_version="v2",tenant="a"}`: `.cpu{service_name="shop",service_version="v2",tenant="a"}`,
+		`.cpu{service_name="shop",service_version="v2"}`: "shop version v2",
+		`.cpu{trace_id="ab"}`:                            "Trace ab",
 	} {
 		a := profileOf(t, h, query)
 		if a.Title != want {

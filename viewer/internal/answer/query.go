@@ -67,10 +67,6 @@ func (q Query) title(span *Span) string {
 	if len(q.Matchers) == 0 {
 		return cmp.Or(q.service, "Whole process") + ": " + q.Type.Words
 	}
-	service, _ := q.Value("service_name")
-	if version, ok := q.Value("service_version"); ok && version != "" && len(q.Without("service_name", "service_version").Matchers) == 0 {
-		return strings.TrimSpace(cmp.Or(q.service, service)+" "+version) + ": " + q.Type.Words
-	}
 	return q.String()
 }
 
