@@ -13,6 +13,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 	"github.com/spanprof/spanprof/store/internal/ident"
 )
@@ -98,8 +99,11 @@ type running struct {
 
 const manyGoroutines = 5000
 
-// ids returns the ids of the roots and of their traces.
+// ids returns the ids of the roots and of their traces, nil if goroutines cannot be listed.
 func (r *running) ids() map[string]bool {
+	if !goruntime.ListsGoroutines() {
+		return nil
+	}
 	ids := make(map[string]bool)
 	for _, of := range r.list() {
 		ids[of.ID], ids[of.Trace] = true, true
