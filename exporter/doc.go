@@ -36,13 +36,15 @@
 //
 // # Metrics
 //
-// A queue has these counters in the global MeterProvider. Its name is the attribute
-// otel.component.type. The values are the same as in Status.
+// A queue has these metrics in the global MeterProvider. Its name is the attribute
+// otel.component.type. The attribute otel.component.name, for example pyroscope/0, differs
+// for two queues of one name. The values are the same as in Status.
 //
 //	spanprof.exporter.profile.exported    delivered profiles
 //	spanprof.exporter.profile.dropped     lost profiles, by reason
 //	spanprof.exporter.profile.retries     attempts after the first
 //	spanprof.exporter.profile.duplicates  profiles that may have arrived twice
+//	spanprof.exporter.queue.length        profiles that wait or are being sent
 //
 // multi.go gives a profile to each queue, queue.go holds it, and sender.go encodes and sends
 // it. status.go and metrics.go have the account.

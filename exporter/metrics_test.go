@@ -5,7 +5,9 @@ package exporter_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,32 +16,56 @@ import (
 	"github.com/spanprof/spanprof/internal/metertest"
 )
 
-// The counters have the account of a queue.
+// The metrics have the account of a queue. Two queues of one name have metrics of their own.
 func TestMetrics(t *testing.T) {
 	sums := metertest.New(t)
+	name := rand.Text() // which has no queue yet
+	answering, answer := make(chan struct{}), make(chan struct{})
 	attempts := 0
-	q := newQueue(t, &destination{answer: func(_ context.Context, id string) (bool, error) {
+	d := &destination{answer: func(_ context.Context, id string) (bool, error) {
 		switch attempts++; {
 		case attempts == 1:
+			close(answering)
+			<-answer
 			return true, retry(exporter.RetryError{})
 		case id == "bad":
 			return false, errors.New("400")
 		}
 		return true, nil
-	}}, exporter.QueueConfig{})
+	}}
+	other, _ := exporter.NewQueue(name, &destination{}, exporter.QueueConfig{})
+	q, _ := exporter.NewQueue(name, d, exporter.QueueConfig{})
+	export(t, other, "c")
+	if err := other.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check := func(want map[string]float64) {
+		t.Helper()
+		got := map[string]float64{}
+		for key, n := range sums.Of("spanprof.exporter.") {
+			key = strings.Replace(key, "otel.component.type="+name, "type", 1)
+			got[strings.Replace(key, "otel.component.name="+name, "", 1)] = n
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sums (-want +got):\n%s", diff)
+		}
+	}
 	export(t, q, "a", "b", "bad")
+	<-answering
+	check(map[string]float64{"queue.length /0,type": 0, "profile.exported /0,type": 1, "queue.length /1,type": 3})
+	close(answer)
 	if err := q.Shutdown(t.Context()); err == nil {
 		t.Error("Shutdown: want the loss")
 	}
 	_ = q.Export(t.Context(), exporter.NewProfile(exporter.Window{}, nil))
-	want := map[string]float64{
-		"exported otel.component.type=test":                2,
-		"retries otel.component.type=test":                 1,
-		"duplicates otel.component.type=test":              1,
-		"dropped otel.component.type=test,reason=rejected": 1,
-		"dropped otel.component.type=test,reason=unsent":   1,
-	}
-	if diff := cmp.Diff(want, sums.Of("spanprof.exporter.profile.")); diff != "" {
-		t.Errorf("sums (-want +got):\n%s", diff)
-	}
+	check(map[string]float64{
+		"queue.length /0,type":                    0,
+		"profile.exported /0,type":                1,
+		"queue.length /1,type":                    0,
+		"profile.exported /1,type":                2,
+		"profile.retries /1,type":                 1,
+		"profile.duplicates /1,type":              1,
+		"profile.dropped /1,type,reason=rejected": 1,
+		"profile.dropped /1,type,reason=unsent":   1,
+	})
 }

@@ -53,9 +53,9 @@
 // digits. The label trace_id has 32, and span_name the name. A sample belongs to the spans that
 // its profile_id and its span_id name. It counts once for a span that both name.
 //
-// A profile_id may be any text. If it is not the id of a span, Spans lists it as a manual
-// exemplar: work that a program labelled with runtime/pprof.Do, without a tracer. Span finds
-// a span without a record by its id, but Spans does not list it.
+// A profile_id may be any text. If it is not the id of a span, [View] lists it as a manual
+// exemplar: work that a program labelled with runtime/pprof.Do, without a tracer. A
+// [SpanQuery] finds a span without a record by its ID, but a list needs Sampled for it.
 //
 // If every span has a profile, CPU is the time of a span alone. CPUInclusive adds the time of
 // its descendants in this process. If only local roots have profiles, both are the

@@ -67,8 +67,12 @@ func Do(c *http.Client, r *http.Request) (*Answer, error) {
 		return nil, &exporter.RetryError{Err: err, Refused: notSent(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	defer time.AfterFunc(bodyTime(ctx), cancel).Stop()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	var body []byte
+	// The body of a 101 is the connection itself: it may stay silent and ignores ctx.
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		defer time.AfterFunc(bodyTime(ctx), cancel).Stop()
+		body, _ = io.ReadAll(io.LimitReader(response.Body, maxBody))
+	}
 	contentType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode/100 == 2 {
 		return &Answer{Type: contentType, Body: body, where: where, clean: clean}, nil

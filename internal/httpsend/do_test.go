@@ -245,13 +245,19 @@ func hanging(status int) (client *http.Client, stop func()) {
 	}
 }
 
+// The body of a 101 is the connection, which stays silent.
 func TestStatusIsTheAnswer(t *testing.T) {
-	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.ErrReader(errors.New("broken")))}, nil
-	})}
-	if _, err := post(t.Context(), t, c, "http://127.0.0.1"); err != nil {
-		t.Errorf("Do: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		silent, _ := io.Pipe()
+		for code, body := range map[int]io.Reader{200: iotest.ErrReader(errors.New("broken")), 101: silent} {
+			c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: code, Body: io.NopCloser(body)}, nil
+			})}
+			if _, err := post(t.Context(), t, c, "http://127.0.0.1"); (err == nil) != (code == 200) {
+				t.Errorf("%d: error %v", code, err)
+			}
+		}
+	})
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -70,6 +70,10 @@ func (m meter) Float64Counter(name string, _ ...metric.Float64CounterOption) (me
 	return seconds{sums: m.sums, name: name}, nil
 }
 
+func (m meter) Int64UpDownCounter(name string, _ ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
+	return upDown{sums: m.sums, name: name}, nil
+}
+
 type counter struct {
 	noop.Int64Counter
 	sums *Sums
@@ -77,6 +81,16 @@ type counter struct {
 }
 
 func (c counter) Add(_ context.Context, n int64, options ...metric.AddOption) {
+	c.sums.add(c.name, float64(n), options)
+}
+
+type upDown struct {
+	noop.Int64UpDownCounter
+	sums *Sums
+	name string
+}
+
+func (c upDown) Add(_ context.Context, n int64, options ...metric.AddOption) {
 	c.sums.add(c.name, float64(n), options)
 }
 

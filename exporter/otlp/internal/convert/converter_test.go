@@ -199,15 +199,17 @@ func TestErrors(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples, label int
-		types          int // Pyroscope makes a pprof profile of each
+		types          int  // Pyroscope makes a pprof profile of each
+		keys           bool // a key for each sample, and one value: pprof has it once, a message with each key
 		want           bool
 	}{
-		"few":                 {1000, 10, 1, false},
-		"samples":             {16_001, 0, 1, true},
-		"bytes":               {100, 50_000, 1, true},
-		"one sample of bytes": {1, 5_000_000, 1, false},
-		"bytes of one type":   {100, 8_000, 1, false},
-		"bytes of four types": {100, 8_000, 4, true},
+		"few":                  {1000, 10, 1, false, false},
+		"samples":              {16_001, 0, 1, false, true},
+		"bytes":                {100, 50_000, 1, false, true},
+		"one sample of bytes":  {1, 5_000_000, 1, false, false},
+		"bytes of one type":    {100, 8_000, 1, false, false},
+		"bytes of four types":  {100, 8_000, 4, false, true},
+		"bytes of the message": {100, 50_000, 1, true, true},
 	} {
 		p := cpuProfile()
 		p.SampleType = slices.Repeat(p.SampleType[:1], test.types)
@@ -216,7 +218,13 @@ func TestTooLarge(t *testing.T) {
 		for i := range test.samples {
 			own := s
 			own.Value = make([]int64, test.types)
-			own.Label = map[string][]string{"key": {strings.Repeat("x", test.label) + strconv.Itoa(i)}}
+			key, value := "key", strings.Repeat("x", test.label)
+			if test.keys {
+				key += strconv.Itoa(i)
+			} else {
+				value += strconv.Itoa(i)
+			}
+			own.Label = map[string][]string{key: {value}}
 			p.Sample = append(p.Sample, &own)
 		}
 		_, err := convert.Message(convert.Config{}, exporter.NewParsedProfile(window, p))
