@@ -53,6 +53,8 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", mostInput)
 	case errors.Is(err, timeline.ErrPanic):
 		return nil, fmt.Errorf("exectrace: %w", err)
+	case errors.Is(err, timeline.ErrFormat):
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %.500s", ErrDamaged, err.Error()) // the reader adds all it has
 	}

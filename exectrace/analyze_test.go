@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
 
 // recordings are traces of internal/integration/knownwaits, by
@@ -137,14 +139,15 @@ func TestErrors(t *testing.T) {
 		r    io.Reader
 		want error
 	}{
-		{"nothing", strings.NewReader(""), ErrDamaged},
-		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), ErrDamaged},
-		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), ErrDamaged},
+		{"nothing", strings.NewReader(""), timeline.ErrFormat},
+		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), timeline.ErrFormat},
+		{"a trace of Go 1.21, which is read as a whole", strings.NewReader("go 1.21 trace\x00\x00\x00"), timeline.ErrFormat},
+		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), timeline.ErrFormat},
 		{"cut off", bytes.NewReader(whole[:len(whole)-1000]), ErrDamaged},
 		{"an error", io.MultiReader(bytes.NewReader(whole[:5000]), iotest.ErrReader(broken)), broken},
 		{"an error at once", iotest.ErrReader(broken), broken},
 	} {
-		if a, err := Analyze(test.r, Query{}); !errors.Is(err, test.want) || a != nil {
+		if a, err := Analyze(test.r, Query{}); !errors.Is(err, test.want) || a != nil || test.want != broken && !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
