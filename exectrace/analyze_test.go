@@ -194,6 +194,20 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// A span that ended on another goroutine has a hole with that reason.
+func TestEndElsewhere(t *testing.T) {
+	_, tl := readRecording(t)
+	root := int32(slices.IndexFunc(tl.Spans, func(s timeline.Span) bool { return s.IsRoot() && s.Ended }))
+	s := &tl.Spans[root]
+	for end, want := range map[int32]bool{s.Goroutine: false, timeline.None: false, s.Goroutine + 1: true} {
+		s.EndGoroutine = end
+		span := analyzeSpan(tl, root, pieceBudget)
+		if got := reasons(&span); strings.Contains(got, "the span ended on goroutine ") != want {
+			t.Errorf("ended on %d, begun on %d: holes %q", end, s.Goroutine, got)
+		}
+	}
+}
+
 // FuzzAnalyze: no input makes it panic, loop or add up wrongly. Use -fuzzminimizetime 1x: by
 // default go test minimizes one trace for a minute.
 func FuzzAnalyze(f *testing.F) {

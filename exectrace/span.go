@@ -52,6 +52,10 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
+	if s.EndGoroutine != timeline.None && s.EndGoroutine != s.Goroutine {
+		reason := fmt.Sprintf("the span ended on goroutine %d: the trace has no time of the change", t.Goroutines[s.EndGoroutine].ID)
+		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
+	}
 	if !s.Ended {
 		reason := "the span had not ended when the trace did"
 		if t.Cut {
