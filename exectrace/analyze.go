@@ -60,7 +60,7 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 	}
 	a := &Analysis{
 		Duration: duration(t.End), Start: t.Wall, Cut: t.Cut,
-		BeganBefore: t.EndedUnseen, Spans: []Span{},
+		BeganBefore: t.EndedUnseen,
 	}
 	for i := range t.Spans {
 		if t.Spans[i].IsRoot() {
@@ -70,10 +70,7 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 			a.Marked++
 		}
 	}
-	roots := q.choose(t)
-	for _, root := range roots {
-		a.Spans = append(a.Spans, analyzeSpan(t, root, pieceBudget/len(roots)))
-	}
+	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget)
 	return a, nil
 }
 

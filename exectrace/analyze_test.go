@@ -173,16 +173,19 @@ func TestCut(t *testing.T) {
 	checkSums(t, a)
 }
 
-// With too few pieces a span is marked as cut.
+// With too few pieces a span is marked as cut. Together, spans need as many pieces as alone.
 func TestPieces(t *testing.T) {
 	_, tl := readRecording(t)
+	var roots []int32
+	needs, sum := map[int32]int{}, 0
 	for root := range tl.Spans {
 		if !tl.Spans[root].IsRoot() {
 			continue
 		}
-		whole := analyzeSpan(tl, int32(root), pieceBudget)
+		whole, need := analyzeSpan(tl, int32(root), pieceBudget)
+		roots, needs[int32(root)], sum = append(roots, int32(root)), need, sum+need
 		for budget := 0; ; budget = 2*budget + 1 {
-			part := analyzeSpan(tl, int32(root), budget)
+			part, _ := analyzeSpan(tl, int32(root), budget)
 			if part.Cut {
 				continue
 			}
@@ -190,6 +193,12 @@ func TestPieces(t *testing.T) {
 				t.Errorf("span %q, %d pieces: it is incomplete without a mark", whole.Name, budget)
 			}
 			break
+		}
+	}
+	slices.SortFunc(roots, func(a, b int32) int { return needs[b] - needs[a] })
+	for _, s := range analyzeSpans(tl, roots, sum) {
+		if s.Cut {
+			t.Errorf("span %q is cut: the budget of %d pieces is not used", s.Name, sum)
 		}
 	}
 }
@@ -201,7 +210,7 @@ func TestEndElsewhere(t *testing.T) {
 	s := &tl.Spans[root]
 	for end, want := range map[int32]bool{s.Goroutine: false, timeline.None: false, s.Goroutine + 1: true} {
 		s.EndGoroutine = end
-		span := analyzeSpan(tl, root, pieceBudget)
+		span, _ := analyzeSpan(tl, root, pieceBudget)
 		if got := reasons(&span); strings.Contains(got, "the span ended on goroutine ") != want {
 			t.Errorf("ended on %d, begun on %d: holes %q", end, s.Goroutine, got)
 		}

@@ -34,8 +34,21 @@ type spanAnalysis struct {
 	budget int // pieces left
 }
 
-// analyzeSpan returns the analysis of a local root, by a number of pieces of the timeline.
-func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
+// analyzeSpans analyzes local roots, the slowest first. They share the budget: what the short ones
+// leave goes to the slow ones.
+func analyzeSpans(t *timeline.Timeline, roots []int32, budget int) []Span {
+	list := make([]Span, len(roots))
+	for i := len(roots) - 1; i >= 0; i-- {
+		used := 0
+		list[i], used = analyzeSpan(t, roots[i], budget/(i+1))
+		budget -= used
+	}
+	return list
+}
+
+// analyzeSpan returns the analysis of a local root, by a number of pieces of the timeline at most,
+// and the number that it used.
+func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, used int) {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
 		t: t, root: root, span: s, in: t.Below(root),
@@ -65,7 +78,7 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
 	}
 	a.sumWaits()
 	a.out.Cut = a.budget < 0
-	return a.out
+	return a.out, budget - max(a.budget, 0)
 }
 
 // goroutine sums what a goroutine did for the span, and collects its waits.
