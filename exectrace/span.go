@@ -46,8 +46,8 @@ func analyzeSpans(t *timeline.Timeline, roots []int32, budget int) []Span {
 	return list
 }
 
-// analyzeSpan returns the analysis of a local root, by a number of pieces of the timeline at most,
-// and the number that it used.
+// analyzeSpan returns the analysis of a local root. It reads a number of pieces of the timeline at
+// most, and returns how many it used.
 func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, used int) {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
