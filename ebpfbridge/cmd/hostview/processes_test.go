@@ -4,6 +4,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,25 @@ func TestKernelOnly(t *testing.T) {
 		export()
 		if p.sampled(1 << 30) {
 			t.Error("a process still has samples after 20 s without")
+		}
+	})
+}
+
+// An agent that sends every 15 s is not silent. After its end there are no processes.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := processes{last: map[string]*sampled{"1": {}}, since: time.Now(), message: time.Now()}
+		page := pageStatus{processes: &p, host: func() receiver.HostStatus {
+			return receiver.HostStatus{Status: receiver.Status{Messages: 1}}
+		}}
+		for _, want := range []struct {
+			silent    bool
+			processes uint64
+		}{{false, 1}, {false, 1}, {true, 0}} {
+			if s := page.status(); strings.Contains(s.Message, "has sent no samples") != want.silent || s.Counters[0].Value != want.processes {
+				t.Errorf("%v after a message: %q, %d processes, want %+v", time.Since(p.message), s.Message, s.Counters[0].Value, want)
+			}
+			time.Sleep(16 * time.Second)
 		}
 	})
 }
