@@ -68,7 +68,7 @@ func TestHandOut(t *testing.T) {
 		t.Errorf("the socket file: %v", err)
 	}
 	// It connects to the next server by itself.
-	l, err := ListenUnix(path)
+	l, err := ListenUnix(path, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func await(t *testing.T, f func() bool) {
 func serving(t *testing.T) (s *Server, path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
-	l, err := ListenUnix(path)
+	l, err := ListenUnix(path, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}
