@@ -53,12 +53,14 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 		return nil, fmt.Errorf("exectrace: the trace has more than %d bytes: record a shorter time", mostInput)
 	case errors.Is(err, timeline.ErrPanic):
 		return nil, fmt.Errorf("exectrace: %w", err)
+	case errors.Is(err, timeline.ErrFormat):
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %.500s", ErrDamaged, err.Error()) // the reader adds all it has
 	}
 	a := &Analysis{
 		Duration: duration(t.End), Start: t.Wall, Cut: t.Cut,
-		BeganBefore: t.EndedUnseen, Spans: []Span{},
+		BeganBefore: t.EndedUnseen,
 	}
 	for i := range t.Spans {
 		if t.Spans[i].IsRoot() {
@@ -68,10 +70,7 @@ func analyze(r io.Reader, q Query, mostInput, mostKept int64) (*Analysis, error)
 			a.Marked++
 		}
 	}
-	roots := q.choose(t)
-	for _, root := range roots {
-		a.Spans = append(a.Spans, analyzeSpan(t, root, pieceBudget/len(roots)))
-	}
+	a.Spans = analyzeSpans(t, q.choose(t), pieceBudget)
 	return a, nil
 }
 

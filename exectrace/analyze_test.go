@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 )
 
 // recordings are traces of internal/integration/knownwaits, by
@@ -137,14 +139,15 @@ func TestErrors(t *testing.T) {
 		r    io.Reader
 		want error
 	}{
-		{"nothing", strings.NewReader(""), ErrDamaged},
-		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), ErrDamaged},
-		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), ErrDamaged},
+		{"nothing", strings.NewReader(""), timeline.ErrFormat},
+		{"a profile", strings.NewReader("\x1f\x8b and more of it, and more"), timeline.ErrFormat},
+		{"a trace of Go 1.21, which is read as a whole", strings.NewReader("go 1.21 trace\x00\x00\x00"), timeline.ErrFormat},
+		{"a trace of the future", strings.NewReader("go 1.99 trace\x00\x00\x00"), timeline.ErrFormat},
 		{"cut off", bytes.NewReader(whole[:len(whole)-1000]), ErrDamaged},
 		{"an error", io.MultiReader(bytes.NewReader(whole[:5000]), iotest.ErrReader(broken)), broken},
 		{"an error at once", iotest.ErrReader(broken), broken},
 	} {
-		if a, err := Analyze(test.r, Query{}); !errors.Is(err, test.want) || a != nil {
+		if a, err := Analyze(test.r, Query{}); !errors.Is(err, test.want) || a != nil || errors.Is(err, ErrDamaged) == errors.Is(err, broken) {
 			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
 		}
 	}
@@ -170,16 +173,19 @@ func TestCut(t *testing.T) {
 	checkSums(t, a)
 }
 
-// With too few pieces a span is marked as cut.
+// With too few pieces a span is marked as cut. Together, spans need as many pieces as alone.
 func TestPieces(t *testing.T) {
 	_, tl := readRecording(t)
+	var roots []int32
+	needs, sum := map[int32]int{}, 0
 	for root := range tl.Spans {
 		if !tl.Spans[root].IsRoot() {
 			continue
 		}
-		whole := analyzeSpan(tl, int32(root), pieceBudget)
+		whole, need := analyzeSpan(tl, int32(root), pieceBudget)
+		roots, needs[int32(root)], sum = append(roots, int32(root)), need, sum+need
 		for budget := 0; ; budget = 2*budget + 1 {
-			part := analyzeSpan(tl, int32(root), budget)
+			part, _ := analyzeSpan(tl, int32(root), budget)
 			if part.Cut {
 				continue
 			}
@@ -187,6 +193,26 @@ func TestPieces(t *testing.T) {
 				t.Errorf("span %q, %d pieces: it is incomplete without a mark", whole.Name, budget)
 			}
 			break
+		}
+	}
+	slices.SortFunc(roots, func(a, b int32) int { return needs[b] - needs[a] })
+	for _, s := range analyzeSpans(tl, roots, sum) {
+		if s.Cut {
+			t.Errorf("span %q is cut: the budget of %d pieces is not used", s.Name, sum)
+		}
+	}
+}
+
+// A span that ended on another goroutine has a hole with that reason.
+func TestEndElsewhere(t *testing.T) {
+	_, tl := readRecording(t)
+	root := int32(slices.IndexFunc(tl.Spans, func(s timeline.Span) bool { return s.IsRoot() && s.Ended }))
+	s := &tl.Spans[root]
+	for end, want := range map[int32]bool{s.Goroutine: false, timeline.None: false, s.Goroutine + 1: true} {
+		s.EndGoroutine = end
+		span, _ := analyzeSpan(tl, root, pieceBudget)
+		if got := reasons(&span); strings.Contains(got, "the span ended on goroutine ") != want {
+			t.Errorf("ended on %d, begun on %d: holes %q", end, s.Goroutine, got)
 		}
 	}
 }

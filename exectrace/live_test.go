@@ -131,7 +131,7 @@ func TestHoles(t *testing.T) {
 	})
 	handed := find(t, a, "handed on")
 	ids = append(ids, handed.Goroutines[0].ID)
-	if got := reasons(handed); !strings.Contains(got, `its goroutine worked for span "next"`) {
+	if got := reasons(handed); !strings.Contains(got, `its goroutine worked for span "next"`) || !strings.Contains(got, "the span ended on goroutine ") {
 		t.Errorf("holes of a span that was handed on: %q", got)
 	}
 	if handed.Holes[0].Duration < time.Millisecond {

@@ -51,7 +51,8 @@ func readRecording(t *testing.T) (recording []byte, tl *timeline.Timeline) {
 	return recording, tl
 }
 
-// Each span of an unreadable recording is counted.
+// Each span of an unreadable recording is counted. The next recording begins at once, except for
+// an unknown format.
 func TestUnreadableRecordings(t *testing.T) {
 	whole, tl := readRecording(t)
 	broken := bytes.Clone(whole)
@@ -60,9 +61,11 @@ func TestUnreadableRecordings(t *testing.T) {
 		name      string
 		recording []byte
 		want      error
+		pause     time.Duration
 	}{
-		{"damaged", broken, ErrDamaged},
-		{"a panic", whole, timeline.ErrPanic}, // without a store
+		{"damaged", broken, ErrDamaged, 0},
+		{"an unknown format", []byte("go 1.99 trace\x00\x00\x00"), timeline.ErrFormat, longPause},
+		{"a panic", whole, timeline.ErrPanic, 0}, // without a store
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newTestRecorder(t)
@@ -71,10 +74,15 @@ func TestUnreadableRecordings(t *testing.T) {
 			for range 5 {
 				r.inbox.add(slowSpan{id: spanID(&tl.Spans[0])})
 			}
-			if err := r.read(bytes.NewBuffer(test.recording), time.Now()); !errors.Is(err, test.want) {
+			now := time.Now()
+			err := r.read(bytes.NewBuffer(test.recording), now)
+			if !errors.Is(err, test.want) {
 				t.Errorf("got error %v, want %v", err, test.want)
 			}
-			want := map[counter]uint64{missed: 5}
+			if r.failed(now, err); r.next != now.Add(test.pause) {
+				t.Errorf("a pause of %v, want %v", r.next.Sub(now), test.pause)
+			}
+			want := map[counter]uint64{missed: 5, failures: 1}
 			if errors.Is(test.want, timeline.ErrPanic) {
 				want[readings] = 1
 			}

@@ -16,6 +16,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/spanprof/spanprof/exectrace/internal/timeline"
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/report"
@@ -216,6 +217,16 @@ func (r *Recorder) pause(now time.Time, err error, length time.Duration) {
 	r.set(false, err, until)
 }
 
+// failed pauses after a failed reading.
+func (r *Recorder) failed(now time.Time, err error) {
+	pause := time.Duration(0)
+	if errors.Is(err, timeline.ErrFormat) {
+		pause = longPause // until the program is built with another Go
+	}
+	r.count(failures, 1)
+	r.pause(now, err, pause)
+}
+
 // end turns the flight recorder off for good.
 func (r *Recorder) end() {
 	r.count(unrecorded, r.inbox.open(false))
@@ -257,8 +268,7 @@ func (r *Recorder) look(now time.Time) {
 		err := r.read(&data.Buffer, until)
 		now = time.Now()
 		if err != nil {
-			r.count(failures, 1)
-			r.pause(now, err, 0)
+			r.failed(now, err)
 			return
 		}
 		r.budget.useful = true

@@ -34,8 +34,21 @@ type spanAnalysis struct {
 	budget int // pieces left
 }
 
-// analyzeSpan returns the analysis of a local root, by a number of pieces of the timeline.
-func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
+// analyzeSpans analyzes local roots, the slowest first. They share the budget: what the short ones
+// leave goes to the slow ones.
+func analyzeSpans(t *timeline.Timeline, roots []int32, budget int) []Span {
+	list := make([]Span, len(roots))
+	for i := len(roots) - 1; i >= 0; i-- {
+		used := 0
+		list[i], used = analyzeSpan(t, roots[i], budget/(i+1))
+		budget -= used
+	}
+	return list
+}
+
+// analyzeSpan returns the analysis of a local root. It reads a number of pieces of the timeline at
+// most, and returns how many it used.
+func analyzeSpan(t *timeline.Timeline, root int32, budget int) (out Span, used int) {
 	s := &t.Spans[root]
 	a := &spanAnalysis{
 		t: t, root: root, span: s, in: t.Below(root),
@@ -52,6 +65,10 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
 	if n := len(a.out.Goroutines); n > 1 {
 		slices.SortStableFunc(a.out.Goroutines[1:], func(x, y Goroutine) int { return cmp.Compare(x.Start, y.Start) })
 	}
+	if s.EndGoroutine != timeline.None && s.EndGoroutine != s.Goroutine {
+		reason := fmt.Sprintf("the span ended on goroutine %d: the trace has no time of the change", t.Goroutines[s.EndGoroutine].ID)
+		a.out.Holes = append(a.out.Holes, Part{Reason: reason, Start: a.out.Duration})
+	}
 	if !s.Ended {
 		reason := "the span had not ended when the trace did"
 		if t.Cut {
@@ -61,7 +78,7 @@ func analyzeSpan(t *timeline.Timeline, root int32, budget int) Span {
 	}
 	a.sumWaits()
 	a.out.Cut = a.budget < 0
-	return a.out
+	return a.out, budget - max(a.budget, 0)
 }
 
 // goroutine sums what a goroutine did for the span, and collects its waits.

@@ -85,7 +85,7 @@ func (t *Threads) SpanAt(thread int64, at time.Time) (id string, known bool) {
 func (t *Threads) reach(at time.Time) {
 	now, looked := time.Now(), t.looked.Load()
 	if looked == nil || now.Sub(*looked) > lookLasts {
-		t.read = timeline.Threads{} // free the memory
+		t.read.Forget()
 		return
 	}
 	if t.read.Until().After(at) || at.After(now) || now.Before(t.next) {

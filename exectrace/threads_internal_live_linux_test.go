@@ -52,6 +52,21 @@ func TestReadingsAreApart(t *testing.T) {
 	}
 }
 
+// A step of the clock is noticed by the clock at the reading before, also after a pause of Look.
+func TestClockStaysWithoutLook(t *testing.T) {
+	threads := recordThreads(t).Threads()
+	data, err := threads.recorder.take()
+	if err == nil {
+		err = threads.read.Read(data, keptPerByte*threads.recorder.config.maxBytes())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if threads.SpanAt(1, time.Now()); threads.read.Until().IsZero() {
+		t.Error("the clock is lost")
+	}
+}
+
 // A reading of threads is paid from the budget, and leaves the reserve.
 func TestThreadsCountInTheBudget(t *testing.T) {
 	r := recordThreads(t)

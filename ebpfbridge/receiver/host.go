@@ -39,11 +39,10 @@ type agentRun struct {
 
 // HostStatus counts what a Host has taken.
 type HostStatus struct {
-	Status // about all processes
-	// Subscribers are the processes that are connected now. HandedOut are the samples that they
-	// got, and Lost those that they did not read in time. RefusedSubscribers are their
-	// connections that were not served.
-	Subscribers, HandedOut, Lost, RefusedSubscribers int
+	Status // about all processes; Lost is of the subscribers
+	// Subscribers are the processes that are connected now, and HandedOut the samples that they
+	// got. RefusedSubscribers are their connections that were not served.
+	Subscribers, HandedOut, RefusedSubscribers int
 	// Unreadable is true if functions of C in the last message stay addresses: their
 	// files may not be read. Or a bound was exceeded.
 	Unreadable bool
@@ -90,7 +89,8 @@ func (h *Host) ServeSocket(ctx context.Context, path string) error {
 // Status returns what has been counted since NewHost.
 func (h *Host) Status() HostStatus {
 	out := h.handout.Status()
-	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: out.HandedOut, Lost: out.Lost, RefusedSubscribers: out.Refused, Unreadable: h.unreadable.Load()}
+	s := HostStatus{Status: h.core.Status(), Subscribers: out.Subscribers, HandedOut: out.HandedOut, RefusedSubscribers: out.Refused, Unreadable: h.unreadable.Load()}
+	s.Lost = out.Lost
 	if run := h.newest.Load(); run != nil {
 		s.AgentSince = run.since
 	}

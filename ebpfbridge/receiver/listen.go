@@ -29,7 +29,11 @@ func Listen(path string) (*Listener, error) {
 	if err := checkDirectory(filepath.Dir(path), own); err != nil {
 		return nil, fmt.Errorf("receiver: socket %s: %w", path, err)
 	}
-	l, err := handout.ListenUnix(path)
+	mode := os.FileMode(0o600)
+	if own != 0 {
+		mode = 0o666 // root without CAP_DAC_OVERRIDE needs it; Accept refuses others
+	}
+	l, err := handout.ListenUnix(path, mode)
 	if err != nil {
 		return nil, fmt.Errorf("receiver: %w", err)
 	}

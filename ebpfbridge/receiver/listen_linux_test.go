@@ -48,6 +48,24 @@ func serveUnix(t *testing.T, r *Receiver, change func(*Listener)) string {
 	return path
 }
 
+// The socket of root is for root alone.
+func TestListenMode(t *testing.T) {
+	path, want := filepath.Join(privateDirectory(t), "s"), os.FileMode(0o600)
+	if os.Geteuid() != 0 { // root may send too
+		want = 0o666
+	}
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+		t.Errorf("mode %v, %v, want %v", info.Mode(), err, want)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Twins on one connection are no witness for another. Unix sockets have no addresses.
 func TestTwinsOfAnotherConnection(t *testing.T) {
 	r, _ := newReceiver(t)

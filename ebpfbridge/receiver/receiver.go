@@ -122,10 +122,14 @@ func (r *Receiver) export(ctx context.Context, connection string, m *collectorpb
 // last one works. It returns an error for an invalid path. Do not give the receiver the agent's
 // own messages as well: it would count the samples twice.
 func (r *Receiver) Subscribe(ctx context.Context, path string) error {
-	err := handout.Read(ctx, path, func(connection string, m *collectorpb.ExportProfilesServiceRequest) {
+	err := handout.Read(ctx, path, func(d handout.Delivery) {
+		r.count(Status{Lost: d.Lost})
+		if d.Message == nil {
+			return
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if err := r.takeOwn(ctx, connection, m); err != nil {
+		if err := r.takeOwn(ctx, d.Connection, d.Message); err != nil {
 			r.refuse(Status{Messages: 1, Refused: 1, Reason: err.Error()}, err)
 		}
 	}, func(err error) {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,5 +121,31 @@ func TestExportFails(t *testing.T) {
 	}
 	if n := maps.Collect(r.Counters)["agent: profiles not exported"]; n != 1 {
 		t.Errorf("%+v, want 1 failed", r.Status())
+	}
+}
+
+// A hostview reports the samples that were lost, with a message or without.
+func TestLost(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	requests := 0
+	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests++; requests == 2 {
+			stop()
+		}
+		w.Header().Set("Spanprof-Lost", "3")
+		w.WriteHeader(http.StatusNoContent)
+	})}
+	go func() { _ = server.Serve(l) }()
+	r, _ := newReceiver(t)
+	if err := errors.Join(r.Subscribe(ctx, socket), server.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Status(); s.Lost < 3 || s.Messages != 0 || s.Refused != 0 {
+		t.Errorf("got %+v, want 3 lost samples", s)
 	}
 }

@@ -22,6 +22,9 @@ type Status struct {
 	Spanless int
 	// Other are profiles of this process that are not of CPU time or waiting.
 	Other int
+	// Lost are samples that hostview had for this process and lost, because
+	// [Receiver.Subscribe] did not take them in time.
+	Lost int
 	// RefusedAgents are connections of users that may not send: see [Listen].
 	RefusedAgents int
 }
@@ -61,6 +64,7 @@ var counts = [...]struct {
 	{"agent: samples ambiguous", func(s *Status) *int { return &s.Ambiguous }},
 	{"agent: samples without any label so far", func(s *Status) *int { return &s.Spanless }},
 	{"agent: profiles of other kinds", func(s *Status) *int { return &s.Other }},
+	{"agent: samples lost by hostview", func(s *Status) *int { return &s.Lost }},
 	{"agent: profiles not exported", func(s *Status) *int { return &s.Failed }},
 	{"agent: connections refused", func(s *Status) *int { return &s.RefusedAgents }},
 }

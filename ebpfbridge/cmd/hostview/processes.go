@@ -82,11 +82,14 @@ func (p *processes) count(parsed *profile.Profile, now time.Time) {
 	}
 }
 
-// seen returns the time of the last message, and the number of processes lately. unreadable is
-// the number of programs with frames of the kernel only.
+// seen returns the time of the last message, and the number of processes lately: 0 after the end of
+// the agent. unreadable is the number of programs with frames of the kernel only.
 func (p *processes) seen() (message time.Time, all, unreadable int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if time.Since(p.message) > 2*countedTime {
+		return p.message, 0, 0
+	}
 	for pid, s := range p.before {
 		if id, err := strconv.Atoi(pid); err == nil && !s.user && s.samples >= kernelOnly && !isKernelThread(id) {
 			unreadable++

@@ -36,7 +36,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-page: %w", err)
 	}
-	status := &pageStatus{host: host, processes: counted, agents: c.listen}
+	status := &pageStatus{host: host.Status, processes: counted, agents: c.listen}
 	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status))}
 
 	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())

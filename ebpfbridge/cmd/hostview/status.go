@@ -14,18 +14,18 @@ import (
 
 // pageStatus is the state of the agent on the page, with numbers of losses.
 type pageStatus struct {
-	host      *receiver.Host
+	host      func() receiver.HostStatus
 	processes *processes
 	agents    string // the path of the socket for agents
 	learning  learning
 }
 
 // silence is the time without messages until the page reports it. Agents send every five
-// seconds by default.
-const silence = 12 * time.Second
+// seconds by default, and some every 15.
+const silence = 30 * time.Second
 
 func (p *pageStatus) status() viewer.Status {
-	s := p.host.Status()
+	s := p.host()
 	message, all, unreadable := p.processes.seen()
 	unknown := p.learning.count(s.AgentSince, p.processes.sampled)
 	v := viewer.Status{Running: true, Host: true}

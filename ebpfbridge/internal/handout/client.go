@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -21,8 +22,15 @@ import (
 	"github.com/spanprof/spanprof/internal/wire"
 )
 
-// Take takes a message. connection names the connection to the server, and the agent's.
-type Take func(connection string, m *collectorpb.ExportProfilesServiceRequest)
+// Delivery is an answer of a server.
+type Delivery struct {
+	// Message is nil if only Lost is known.
+	Message *collectorpb.ExportProfilesServiceRequest
+	// Connection names this connection, and the agent's to the server.
+	Connection string
+	// Lost are the samples that were lost since the last delivery.
+	Lost int
+}
 
 // Bounds on the time between two attempts to connect.
 const (
@@ -32,7 +40,7 @@ const (
 
 // Read takes what a server hands to this process until ctx ends. It connects again whenever
 // it loses the connection, and calls failed with each reason. The server may start later.
-func Read(ctx context.Context, socket string, take Take, failed func(error)) error {
+func Read(ctx context.Context, socket string, take func(Delivery), failed func(error)) error {
 	if err := checkPath(socket); err != nil {
 		return err
 	}
@@ -56,7 +64,7 @@ func Read(ctx context.Context, socket string, take Take, failed func(error)) err
 }
 
 // read reads one connection. connected is whether the server serves this process.
-func read(ctx context.Context, socket, name string, take Take) (connected bool, err error) {
+func read(ctx context.Context, socket, name string, take func(Delivery)) (connected bool, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false, err
@@ -70,46 +78,49 @@ func read(ctx context.Context, socket, name string, take Take) (connected bool, 
 	limited := &io.LimitedReader{R: conn}
 	for in := bufio.NewReader(limited); ; connected = true {
 		limited.N = maxMessage + 64<<10
-		agent, m, err := request(conn, in)
+		d, err := request(conn, in)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 			err = errors.New("the server has closed the connection")
 		}
 		if err != nil {
 			return connected, err
 		}
-		if m != nil {
-			take(name+"/"+agent, m)
+		d.Connection = name + "/" + d.Connection
+		if d.Message != nil || d.Lost > 0 {
+			take(d)
 		}
 	}
 }
 
-// request sends one request, and reads the answer: a message of an agent, or nil.
-func request(conn net.Conn, in *bufio.Reader) (agent string, m *collectorpb.ExportProfilesServiceRequest, err error) {
+// request sends one request, and reads the answer.
+func request(conn net.Conn, in *bufio.Reader) (d Delivery, err error) {
 	if err := conn.SetDeadline(time.Now().Add(3 * hold)); err != nil {
-		return "", nil, err
+		return d, err
 	}
 	// A server that refuses this process may have closed the connection. It has answered.
 	_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: hostview\r\n\r\n")
 	response, err := http.ReadResponse(in, nil)
 	if err != nil {
-		return "", nil, err
+		return d, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
-	agent = response.Header.Get(agentHeader)
+	d.Connection = response.Header.Get(agentHeader)
+	lost, _ := strconv.ParseUint(response.Header.Get(lostHeader), 10, 31)
+	d.Lost = int(lost)
 	switch code := response.StatusCode; {
 	case err != nil:
 	case code == http.StatusNoContent:
 	case code == http.StatusForbidden:
 		err = fmt.Errorf("the server refuses this process: %.1000s", body)
-	case code != http.StatusOK || agent == "":
+	case code != http.StatusOK || d.Connection == "":
 		err = fmt.Errorf("no hostview of this version listens there: got status %.100q", response.Status)
 	case len(body) > maxMessage:
 		err = fmt.Errorf("a message of more than %d bytes", maxMessage)
 	default:
-		m, err = Unmarshal(body)
+		d.Message, err = Unmarshal(body)
 	}
-	return agent, m, err
+	return d, err
 }
 
 // Unmarshal decodes a message within a bound on its memory.

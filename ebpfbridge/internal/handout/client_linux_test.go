@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 )
 
 // TestReadHostile has servers with answers that are no hostview's.
@@ -43,7 +41,7 @@ func TestReadHostile(t *testing.T) {
 			_, _ = conn.Write([]byte(sent))
 			_ = conn.Close()
 		}()
-		if _, err := read(t.Context(), socket, "name", func(string, *collectorpb.ExportProfilesServiceRequest) {}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(t.Context(), socket, "name", func(Delivery) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v, want an error with %q", sent, err, want)
 		}
 		<-done
@@ -55,7 +53,7 @@ func TestReadHostile(t *testing.T) {
 func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	err := Read(ctx, filepath.Join(t.TempDir(), "none"), func(string, *collectorpb.ExportProfilesServiceRequest) {}, func(error) {
+	err := Read(ctx, filepath.Join(t.TempDir(), "none"), func(Delivery) {}, func(error) {
 		if n++; n == 2 {
 			cancel()
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestPeer(t *testing.T) {
-	l, err := ListenUnix(filepath.Join(t.TempDir(), "s"))
+	l, err := ListenUnix(filepath.Join(t.TempDir(), "s"), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

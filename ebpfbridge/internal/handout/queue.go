@@ -31,7 +31,7 @@ func (s *Server) push(sub *subscriber, m message) {
 	}
 	for sub.waiting+len(m.body) > s.share() || len(sub.queue) == maxMessages {
 		if !s.loseOldest(sub) {
-			s.status.Lost += m.samples // it is too large itself, or beside what is being written
+			s.lose(sub, m) // it is too large itself, or beside what is being written
 			return
 		}
 	}
@@ -44,20 +44,29 @@ func (s *Server) loseOldest(sub *subscriber) bool {
 	select {
 	case m := <-sub.queue:
 		sub.waiting -= len(m.body)
-		s.status.Lost += m.samples
+		s.lose(sub, m)
 		return true
 	default:
 		return false
 	}
 }
 
-// next waits for a message. It returns one without a body if there is none.
-func (s *Server) next(ctx context.Context, sub *subscriber) (m message) {
+func (s *Server) lose(sub *subscriber, m message) {
+	sub.lost += m.samples
+	s.status.Lost += m.samples
+}
+
+// next waits for a message. It returns one without a body if there is none. lost are the samples
+// that the subscriber has lost since the last call.
+func (s *Server) next(ctx context.Context, sub *subscriber) (m message, lost int) {
 	ctx, cancel := context.WithTimeout(ctx, hold)
 	defer cancel()
 	select {
 	case m = <-sub.queue:
 	case <-ctx.Done():
 	}
-	return m
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost, sub.lost = sub.lost, 0
+	return m, lost
 }

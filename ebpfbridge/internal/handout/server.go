@@ -7,7 +7,8 @@
 // A program sends GET /samples again and again over one connection. The answer waits up to
 // 20 s for a message: an OTLP ExportProfilesServiceRequest. Its dictionary has only the elements
 // that the program's own samples refer to. 204 means that there was none. The header Spanprof-Agent
-// differs between connections of agents.
+// differs between connections of agents. Spanprof-Lost has the number of samples that were lost since
+// the answer before.
 //
 // The kernel reports which process connected (SO_PEERCRED, and SO_PEERPIDFD since Linux 6.5).
 // Its start time, user and pidfd must still be the same when a message comes and before it
@@ -48,6 +49,7 @@ const (
 
 	path        = "/samples"
 	agentHeader = "Spanprof-Agent"
+	lostHeader  = "Spanprof-Lost"
 )
 
 // Status counts what a Server has done.
@@ -74,6 +76,7 @@ type subscriber struct {
 	conn    net.Conn
 	queue   chan message // only push sends
 	waiting int          // bytes, of the message that is being written too
+	lost    int          // samples, since the last answer
 	gone    bool
 }
 
@@ -241,7 +244,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "GET "+path+" only", http.StatusNotFound)
 		return
 	}
-	m := s.next(r.Context(), sub)
+	m, lost := s.next(r.Context(), sub)
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -250,6 +253,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if !s.same(sub) {
 		panic(http.ErrAbortHandler)
 	}
+	w.Header().Set(lostHeader, strconv.Itoa(lost))
 	if m.body == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return

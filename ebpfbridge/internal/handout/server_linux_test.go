@@ -57,13 +57,13 @@ func TestWaitingIsBounded(t *testing.T) {
 	if len(sub.queue) != 2 || s.status.Lost != 1 {
 		t.Errorf("%d messages wait, %d samples are lost, want the newest 2", len(sub.queue), s.status.Lost)
 	}
-	if m := s.next(t.Context(), sub); m.agent != "b" {
-		t.Errorf("got a message of %q, want the oldest that waits", m.agent)
+	if m, lost := s.next(t.Context(), sub); m.agent != "b" || lost != 1 {
+		t.Errorf("got a message of %q and %d lost samples, want the oldest that waits", m.agent, lost)
 	}
 	sub.waiting -= maxWaiting / 2 // it is written
 	push("d", maxWaiting+1, 5)
-	if sub.waiting != 0 || s.status.Lost != 7 {
-		t.Errorf("%d bytes wait, %d samples are lost, want 0 and 7", sub.waiting, s.status.Lost)
+	if sub.waiting != 0 || s.status.Lost != 7 || sub.lost != 6 {
+		t.Errorf("%d bytes wait, %d samples are lost, %d of them new, want 0, 7 and 6", sub.waiting, s.status.Lost, sub.lost)
 	}
 	for i := range int64(2*maxAllWaiting/maxWaiting - 1) {
 		if err := s.admit(fake(i, "")); err != nil {

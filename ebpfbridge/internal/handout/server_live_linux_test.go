@@ -25,17 +25,12 @@ const other = 1 << 30
 
 func TestHandOut(t *testing.T) {
 	s, path, stop := serving(t)
-	type delivery struct {
-		connection string
-		*collectorpb.ExportProfilesServiceRequest
-	}
-	got := make(chan delivery, 10)
+	got := make(chan Delivery, 10)
 	failures := make(chan error, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		take := func(connection string, m *collectorpb.ExportProfilesServiceRequest) { got <- delivery{connection, m} }
-		done <- Read(ctx, path, take, func(err error) { failures <- err })
+		done <- Read(ctx, path, func(d Delivery) { got <- d }, func(err error) { failures <- err })
 	}()
 	await(t, func() bool { return s.Status().Subscribers == 1 })
 	for _, m := range []*collectorpb.ExportProfilesServiceRequest{secrets(now(), other), secrets(now(), other, own)} {
@@ -44,16 +39,27 @@ func TestHandOut(t *testing.T) {
 		}
 	}
 	first := <-got
-	if n := len(first.GetResourceProfiles()); n != 1 {
+	if n := len(first.Message.GetResourceProfiles()); n != 1 {
 		t.Errorf("%d processes, want its own alone", n)
 	}
 	if err := s.HandOut("two", secrets(now(), own)); err != nil {
 		t.Fatal(err)
 	}
-	if second := <-got; second.connection == first.connection {
+	if second := <-got; second.Connection == first.Connection {
 		t.Error("the messages of two agents look like one agent's")
 	}
-	await(t, func() bool { return s.Status() == Status{Subscribers: 1, HandedOut: 2} })
+	// A message above the limit is lost, and the program gets the number.
+	m := secrets(now(), own)
+	m.GetDictionary().StringTable[m.GetDictionary().GetFunctionTable()[1].GetNameStrindex()] = strings.Repeat("x", maxWaiting)
+	for _, m := range []*collectorpb.ExportProfilesServiceRequest{m, secrets(now(), own)} {
+		if err := s.HandOut("one", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := <-got; d.Message == nil || d.Lost != 1 {
+		t.Errorf("got %+v, want a message and 1 lost sample", d)
+	}
+	await(t, func() bool { return s.Status() == Status{Subscribers: 1, HandedOut: 3, Lost: 1} })
 	stop()
 	if err := <-failures; !strings.Contains(err.Error(), "closed the connection") {
 		t.Error(err)
@@ -62,7 +68,7 @@ func TestHandOut(t *testing.T) {
 		t.Errorf("the socket file: %v", err)
 	}
 	// It connects to the next server by itself.
-	l, err := ListenUnix(path)
+	l, err := ListenUnix(path, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +170,7 @@ func await(t *testing.T, f func() bool) {
 func serving(t *testing.T) (s *Server, path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
-	l, err := ListenUnix(path)
+	l, err := ListenUnix(path, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}

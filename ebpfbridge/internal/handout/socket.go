@@ -18,19 +18,18 @@ import (
 // maxPath is how long a socket's path may be in Linux, in bytes.
 const maxPath = 107
 
-// Listen is ListenUnix for the hand-out, in the host's pid namespace only: each process gets its
-// own samples.
+// Listen is ListenUnix for the hand-out, in the host's pid namespace only. All users may connect:
+// each process gets its own samples.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := CheckNamespace(); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return ListenUnix(path)
+	return ListenUnix(path, 0o666)
 }
 
-// ListenUnix makes a socket file, which Close removes. All users may connect, as root without
-// CAP_DAC_OVERRIDE has to: check the peer. A socket without a listening process is replaced. A
-// socket in use, and any other file, is an error.
-func ListenUnix(path string) (*net.UnixListener, error) {
+// ListenUnix makes a socket file, which Close removes. A socket without a listening process is
+// replaced. A socket in use, and any other file, is an error.
+func ListenUnix(path string, mode os.FileMode) (*net.UnixListener, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func ListenUnix(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(fmt.Errorf("socket %s: %w", path, err), l.Close())
 	}
 	return l, nil

@@ -23,7 +23,7 @@ func TestListen(t *testing.T) {
 		filepath.Join(dir, "no", "s"):                "does not exist",
 		filepath.Join(dir, strings.Repeat("x", 108)): "bytes",
 	} {
-		if l, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), want) {
+		if l, err := ListenUnix(path, 0o666); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want an error with %q", path, l, err, want)
 		}
 	}
@@ -32,13 +32,13 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.SetUnlinkOnClose(false)
-	if l, err := ListenUnix(stale); err == nil || !strings.Contains(err.Error(), "another program listens") {
+	if l, err := ListenUnix(stale, 0o666); err == nil || !strings.Contains(err.Error(), "another program listens") {
 		t.Errorf("a socket in use: %v, %v", l, err)
 	}
 	if err := left.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ListenUnix(stale)
+	l, err := ListenUnix(stale, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -55,6 +56,24 @@ var ErrPanic = errors.New("the reader of execution traces panicked")
 // runtime/trace.Stop does that to a flight recorder.
 var ErrGap = errors.New("tracing was stopped and started again in between")
 
+// ErrFormat means that the input is no execution trace, or one of an unknown or old format. The
+// reader of Go 1.21 and older would take the whole trace into memory.
+var ErrFormat = errors.New("no execution trace of Go 1.22 to 1.27")
+
+// checkFormat checks the header of a trace.
+func checkFormat(r *bufio.Reader) error {
+	header, err := r.Peek(16)
+	if len(header) < 16 && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch string(header) {
+	case "go 1.22 trace\x00\x00\x00", "go 1.23 trace\x00\x00\x00", "go 1.25 trace\x00\x00\x00",
+		"go 1.26 trace\x00\x00\x00": // Go 1.24 writes 1.23, Go 1.27 writes 1.26
+		return nil
+	}
+	return fmt.Errorf("%w: it begins with %q", ErrFormat, header)
+}
+
 // readEvents yields the events of a trace. An error of yield ends it; io.EOF does so without
 // an error.
 func readEvents(r io.Reader, yield func(*exptrace.Event) error) (err error) {
@@ -64,7 +83,11 @@ func readEvents(r io.Reader, yield func(*exptrace.Event) error) (err error) {
 			err = fmt.Errorf("%w: %v", ErrPanic, p)
 		}
 	}()
-	events, err := exptrace.NewReader(r)
+	whole := bufio.NewReader(r)
+	if err := checkFormat(whole); err != nil {
+		return err
+	}
+	events, err := exptrace.NewReader(whole)
 	if err != nil {
 		return err
 	}

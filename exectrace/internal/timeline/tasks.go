@@ -30,7 +30,7 @@ func (s *reading) begin(e *exptrace.Event) {
 		return
 	}
 	index := int32(len(s.Spans))
-	span := Span{Name: s.stacks.text(task.Type), Parent: None, Goroutine: g, Start: s.now(e), End: forever}
+	span := Span{Name: s.stacks.text(task.Type), Parent: None, Goroutine: g, EndGoroutine: None, Start: s.now(e), End: forever}
 	if parent, ok := s.tasks[task.Parent]; ok {
 		span.Parent = parent
 	} else {
@@ -57,7 +57,7 @@ func (s *reading) end(e *exptrace.Event) {
 	if span.Ended {
 		return
 	}
-	span.End, span.Ended = s.now(e), true
+	span.End, span.EndGoroutine, span.Ended = s.now(e), s.goroutine(e.Goroutine()), true
 	on := &s.Goroutines[span.Goroutine]
 	i := slices.Index(on.open, index)
 	if i < 0 {

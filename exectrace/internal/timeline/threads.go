@@ -74,8 +74,7 @@ var errNoClock = errors.New("the trace's clock is unknown: Linux and a known Go 
 // Read reads a recording of this process in the place of the one before, as function Read does.
 // After an error nothing is known.
 func (t *Threads) Read(r io.Reader, maxBytes int64) error {
-	before := *t
-	*t = Threads{doubtful: before.doubtful}
+	t.Forget()
 	s := newReading()
 	s.threads = map[int64]*thread{}
 	if err := s.read(r, maxBytes); err != nil {
@@ -84,10 +83,13 @@ func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 	if !s.clocks || goruntime.Unknown() != nil {
 		return errNoClock
 	}
-	*t = Threads{s.threads, int64(s.zero), s.End, before.wall, before.doubtful}
+	t.threads, t.zero, t.until = s.threads, int64(s.zero), s.End
 	t.set(ReadClock(), time.Now())
 	return nil
 }
+
+// Forget frees the memory of the recording. The clock stays, to notice a step.
+func (t *Threads) Forget() { t.threads, t.zero, t.until = nil, 0, 0 }
 
 // set sets the clock, and notices a step since the last reading.
 func (t *Threads) set(c Clock, now time.Time) {

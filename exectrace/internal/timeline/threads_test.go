@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -112,11 +113,15 @@ func TestSpanFromBeforeTheRecording(t *testing.T) {
 	m.want(1, 70_000, "", false) // after the recording
 }
 
-// After a step of the wall clock nothing is certain for four minutes.
+// After a step of the wall clock nothing is certain for four minutes. A failed reading in between
+// does not hide it.
 func TestClockStep(t *testing.T) {
 	var read Threads
 	now := time.Unix(1e9, 0)
 	for n, offset := range []time.Duration{0, leastStep, time.Second} {
+		if read.Read(strings.NewReader("no trace"), 1<<20) == nil {
+			t.Fatal("it was read")
+		}
 		read.set(Clock{Epoch: now.Add(offset), Error: time.Microsecond}, now)
 		if want := n == 2; read.doubtful.IsZero() == want {
 			t.Errorf("step %d: doubtful until %v", n, read.doubtful)

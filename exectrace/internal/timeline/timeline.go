@@ -79,14 +79,15 @@ type Segment struct {
 
 // Span is a task of package runtime/trace: OpenTelemetry's SDK makes one for each span.
 type Span struct {
-	ID         [8]byte // if Marked
-	Marked     bool
-	Name       string
-	Parent     int32 // None if absent, or not in the trace
-	Orphan     bool  // its parent is not in the trace
-	Goroutine  int32 // of its begin
-	Start, End int64
-	Ended      bool // otherwise End is the trace's
+	ID           [8]byte // if Marked
+	Marked       bool
+	Name         string
+	Parent       int32 // None if absent, or not in the trace
+	Orphan       bool  // its parent is not in the trace
+	Goroutine    int32 // of its begin
+	EndGoroutine int32 // None if unknown
+	Start, End   int64
+	Ended        bool // otherwise End is the trace's
 }
 
 // IsRoot reports whether s is a local root: marked by spanprof, or a task without a parent.
