@@ -80,7 +80,7 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 		return nil, fmt.Errorf("%w: a Pyroscope server sums by stack alone", store.ErrUnsupported)
 	}
 	sample := cmp.Or(q.SampleType, standard(q.Kind))
-	t, err := v.typeOf(q.Kind, sample)
+	t, err := v.typeOf(c.service, q.Kind, sample)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (v *view) samples(q store.Query, t querier.Type, c conditions, answer *stor
 
 // total returns the sum of what a query selects of a sample type.
 func (v *view) total(q store.Query, c conditions, sample string) (int64, error) {
-	t, err := v.typeOf(q.Kind, sample)
+	t, err := v.typeOf(c.service, q.Kind, sample)
 	if err != nil || t.ID == "" {
 		return 0, err
 	}

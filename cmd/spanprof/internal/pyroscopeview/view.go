@@ -155,14 +155,15 @@ func (v *view) series() ([]series, error) {
 	return v.held, nil
 }
 
-// typeOf returns the profile type of a kind with a sample type. It is zero if the server
-// lacks the kind. The error means that there are only other sample types.
-func (v *view) typeOf(kind exporter.Kind, sample string) (t querier.Type, err error) {
+// typeOf returns the profile type of a kind with a sample type, of one service or, for "", of
+// all. It is zero if the server lacks the kind. The error means that there are only other
+// sample types.
+func (v *view) typeOf(service string, kind exporter.Kind, sample string) (t querier.Type, err error) {
 	all, err := v.series()
 	var others []string
 	for _, s := range all {
 		switch {
-		case s.Kind != kind:
+		case s.Kind != kind, service != "" && s.service != service:
 		case s.Sample != sample:
 			others = append(others, s.Sample)
 		case t.ID == "":
