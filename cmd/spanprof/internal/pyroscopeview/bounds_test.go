@@ -133,6 +133,7 @@ func TestConditions(t *testing.T) {
 		{[]string{"span_id", "=~", a + "|x|" + b}, conditions{labels: "{}", spans: []string{a, b}}, 1},
 		{[]string{"span_id", "=~", a + "|" + b, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{b}}, 0},
 		{[]string{"span_id", "=", a, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{}}, 0},
+		{[]string{"trace_id", "=", a + b, "span_id", "=", a}, conditions{labels: "{}", spans: []string{a}}, 1},
 		{[]string{"profile_id", "=", "any"}, conditions{labels: "{}", spans: []string{}}, 1},
 	} {
 		v := &view{}
