@@ -116,7 +116,10 @@ func (g *Graph) text(s string) int32 {
 }
 
 // Graph returns the flame graph.
-func (s *Summary) Graph() *Graph { return s.tree.graph(nil, &s.top, MaxNodes) }
+func (s *Summary) Graph() *Graph { return s.GraphOf(MaxNodes) }
+
+// GraphOf returns the graph of the widest nodes, at most maxNodes.
+func (s *Summary) GraphOf(maxNodes int) *Graph { return s.tree.graph(nil, &s.top, maxNodes) }
 
 // GraphAgainst returns the flame graph of both sides of a comparison: the nodes of either.
 func (s *Summary) GraphAgainst(left *Summary) *Graph {

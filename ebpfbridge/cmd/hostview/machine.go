@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net"
@@ -52,7 +53,7 @@ const maxRows = 100
 
 // ServeHTTP implements http.Handler.
 func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != "/" && r.URL.Path != "/machine.js" {
+	if r.URL.Path != "/" && r.URL.Path != "/flame.json" && r.URL.Path != "/machine.js" {
 		m.viewer.ServeHTTP(w, r)
 		return
 	}
@@ -71,7 +72,11 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, files, "machine.js")
 	default:
 		if err := m.answer(w, r); err != nil {
-			http.Error(w, "hostview: "+err.Error(), http.StatusBadRequest)
+			status := http.StatusInternalServerError
+			if errors.As(err, new(badRequest)) {
+				status = http.StatusBadRequest
+			}
+			http.Error(w, "hostview: "+err.Error(), status)
 		}
 	}
 }
@@ -86,6 +91,11 @@ func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
+
+// badRequest is an error of the client.
+type badRequest string
+
+func (b badRequest) Error() string { return string(b) }
 
 // asked is a parsed request.
 type asked struct {
@@ -105,14 +115,14 @@ func parseAsked(params url.Values) (asked, error) {
 	if v := params.Get("by"); v != "" {
 		i := slices.IndexFunc(groupings, func(g grouping) bool { return g.Key == v })
 		if i < 0 {
-			return a, fmt.Errorf("unknown grouping %.100q: known are executable, process, container and thread", v)
+			return a, badRequest(fmt.Sprintf("unknown grouping %.100q: known are executable, process, container and thread", v))
 		}
 		a.By = groupings[i]
 	}
 	if v := params.Get("minutes"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > 24*60 {
-			return a, fmt.Errorf("minutes=%.100q: give 1 to 1440", v)
+			return a, badRequest(fmt.Sprintf("minutes=%.100q: give 1 to 1440", v))
 		}
 		a.Minutes = n
 	}
@@ -129,7 +139,7 @@ func parseAsked(params url.Values) (asked, error) {
 
 // address returns the address of this page with other values, as key, value; a value of "-"
 // removes its key.
-func (a asked) address(pairs ...string) string {
+func (a asked) address(page string, pairs ...string) string {
 	params := url.Values{"by": {a.By.Key}, "minutes": {strconv.Itoa(a.Minutes)}}
 	if a.Kind == exporter.KindOffCPU {
 		params.Set("waiting", "")
@@ -142,7 +152,7 @@ func (a asked) address(pairs ...string) string {
 			params.Del(pairs[i])
 		}
 	}
-	return "./?" + params.Encode()
+	return page + "?" + params.Encode()
 }
 
 // query returns the query for all that was asked, and its text for the viewer.
@@ -152,7 +162,7 @@ func (a asked) query() (q store.Query, text string, err error) {
 	for _, c := range a.Chosen {
 		m, err := store.NewMatcher(c.label, store.MatchEqual, c.Value)
 		if err != nil {
-			return q, "", err
+			return q, "", badRequest(err.Error())
 		}
 		q.Matchers = append(q.Matchers, m)
 		conditions = append(conditions, fmt.Sprintf("%s=%q", c.label, c.Value))
@@ -182,7 +192,7 @@ type table struct {
 	Times             []choice
 	Kinds             []choice
 	Conditions        []choice
-	Flame, Viewer     string // addresses in the viewer
+	Flame, Viewer     string
 }
 
 type choice struct {
@@ -207,6 +217,9 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer view.Close()
+	if r.URL.Path == "/flame.json" {
+		return writeFlame(ctx, w, r, view, q)
+	}
 	t := table{asked: a, Status: m.status()}
 	if err := t.fill(view, q, text); err != nil {
 		return err
@@ -234,7 +247,7 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 		name := sum.Labels[0]
 		to := byName[name]
 		if to == nil {
-			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address(t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
+			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
 			narrow := t.asked
 			narrow.Chosen = append(slices.Clip(t.Chosen), chosen{t.By, name})
 			if _, of, err := narrow.query(); err == nil {
@@ -261,21 +274,20 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 	}
 	t.Total, t.Cores, t.All = seconds(answer.Total), cores(answer.Total, length), termtext.Plural(answer.Samples, "sample")
 	t.Empty = answer.Total == 0
-	selected := "query=" + url.QueryEscape(text) + until
-	t.Flame, t.Viewer = "spans/profile?format=json&"+selected, "spans/?"+selected
+	t.Flame, t.Viewer = t.address("flame.json"), "spans/?query="+url.QueryEscape(text)+until
 	for _, g := range groupings {
-		t.Groupings = append(t.Groupings, choice{g.Title, t.address("by", g.Key), g == t.By})
+		t.Groupings = append(t.Groupings, choice{g.Title, t.address("./", "by", g.Key), g == t.By})
 	}
 	for _, n := range []int{1, 5, 30, 240} {
-		t.Times = append(t.Times, choice{fmt.Sprintf("%d min", n), t.address("minutes", strconv.Itoa(n)), n == t.Minutes})
+		t.Times = append(t.Times, choice{fmt.Sprintf("%d min", n), t.address("./", "minutes", strconv.Itoa(n)), n == t.Minutes})
 	}
 	for _, c := range t.Chosen {
-		t.Conditions = append(t.Conditions, choice{c.Title + " " + cmp.Or(c.Value, c.none), t.address(c.Key, "-", "by", c.Key), false})
+		t.Conditions = append(t.Conditions, choice{c.Title + " " + cmp.Or(c.Value, c.none), t.address("./", c.Key, "-", "by", c.Key), false})
 	}
 	windows, err := view.Windows()
 	if slices.ContainsFunc(windows, func(w store.WindowInfo) bool { return w.Kind == exporter.KindOffCPU }) {
 		waiting := t.Kind == exporter.KindOffCPU
-		t.Kinds = []choice{{"CPU time", t.address("waiting", "-"), !waiting}, {"Waiting", t.address("waiting", ""), waiting}}
+		t.Kinds = []choice{{"CPU time", t.address("./", "waiting", "-"), !waiting}, {"Waiting", t.address("./", "waiting", ""), waiting}}
 	}
 	return err
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/flame"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -92,7 +94,7 @@ func TestMachine(t *testing.T) {
 	html, _ := ask(t, m, "?by=process")
 	for _, want := range []string{
 		"&lt;agent&gt;", `href="./?by=thread&amp;minutes=5&amp;process=1"`, `href="spans/?query=.host%7Bprocess_pid%3D%221%22%7D&amp;from=now-5m"`,
-		`<a href="./?by=process&amp;minutes=5" aria-current="page">Process</a>`, `data-address="spans/profile?format=json&amp;query=.host%7B%7D&amp;from=now-5m"`,
+		`<a href="./?by=process&amp;minutes=5" aria-current="page">Process</a>`, `data-address="flame.json?by=process&amp;minutes=5"`,
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %s in\n%s", want, html)
@@ -104,6 +106,23 @@ func TestMachine(t *testing.T) {
 	waiting := newMachine(t, exporter.KindOffCPU, usual...)
 	if html, _ := ask(t, waiting, "?waiting"); !strings.Contains(html, ">Waiting</a>") || !strings.Contains(html, ".off_cpu%7B") || !strings.Contains(html, "nginx") {
 		t.Errorf("profiles of waiting are not shown:\n%s", html)
+	}
+}
+
+func TestMachineFlame(t *testing.T) {
+	body, _ := ask(t, newMachine(t, exporter.KindHost, usual...), "flame.json?executable=nginx")
+	var got struct {
+		Flame      flame.Graph
+		Unit       string
+		Total      int64
+		FrameTypes []flame.TypeTotal
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	g := &got.Flame
+	if got.Unit != "nanoseconds" || got.Total != 5e7 || g.Len() != 2 || g.Name(1) != "work of nginx" || g.Type(1) != flame.Kernel || len(g.Functions.Name) != 1 || len(got.FrameTypes) != 1 {
+		t.Errorf("got %s", body)
 	}
 }
 

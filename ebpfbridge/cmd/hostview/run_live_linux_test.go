@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"?format=text", "by executable, 5 min: 0.08 s"},
 		{"?format=text&by=process&executable=program1", "50.0 %  1073741825 program1"},
-		{"spans/profile?format=json&query=.host{}", `"vfs_read"`},
+		{"flame.json", `"vfs_read"`},
 		{ofSpan, "40.0 ms in 4 samples"},
 		{"spans/?format=text&query=.host{process_pid=%221073741825%22}", "20.0 ms in 2 samples"},
 	} {

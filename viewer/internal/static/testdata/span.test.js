@@ -38,6 +38,11 @@ test('a function has its lines, each with a link to its source', () => {
   assert.equal(marshal.querySelector('a').getAttribute('href'), 'https://git/json.Marshal.go#L7');
 });
 
+test('the legend of types needs no values of functions, which hostview leaves out', () => {
+  const host = { texts: ['', 'read', 'kernel'], function: [-1, 0], parent: [1, 1], self: [0, 5], total: [5, 5], functions: { name: [1], file: null, type: [2], line: null, self: null, total: null, lines: null } };
+  assert.equal(colourLegend({ total: 5, frameTypes: [{ type: 'kernel', self: 5 }] }, { graph: new Graph(host) }).textContent, '[k] Kernel100.0 %');
+});
+
 test('functions are in the order of the address, and filtered by it', () => {
   const names = (search) => {
     location.search = search;
