@@ -67,7 +67,9 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	p := &Page{store: s, sets: sets, total: columns.Total{}}
 	read := 0
 	report := func(err error) {
-		p.unreadable++
+		if !errors.Is(err, source.ErrSeen) {
+			p.unreadable++
+		}
 		skip(err)
 	}
 	for _, set := range sets {

@@ -163,6 +163,19 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// A file that is named twice is shown once. It is not unreadable.
+func TestNamedTwice(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
+	reports := 0
+	p, err := Load(t.Context(), []Set{{"all", []string{path, path}}}, 8<<20, func(error) { reports++ })
+	if err != nil || reports != 1 || len(p.Notes()) > 0 {
+		t.Fatalf("%d reports, %v, notes %q", reports, err, p.Notes())
+	}
+	if text := get(t, p, "/?query=.cpu&format=text"); !strings.Contains(text, "CPU time 2.00 s") {
+		t.Errorf("twice:\n%s", text)
+	}
+}
+
 // load loads one set, and returns what was skipped.
 func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string, err error) {
 	t.Helper()
