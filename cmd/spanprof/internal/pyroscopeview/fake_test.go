@@ -125,6 +125,43 @@ func TestPprofOfAView(t *testing.T) {
 	}
 }
 
+// A query without a kind has the kinds that meet its conditions.
+func TestKindsOfAView(t *testing.T) {
+	const id = "00000000000000aa"
+	for _, test := range []struct {
+		matchers []string // label, operator, value
+		want     string
+		asked    []string // a part of each question
+	}{
+		{nil, "cpu heap wall", []string{"Series"}},
+		{[]string{"service_name", "=", "shop"}, "cpu heap wall", []string{"Series"}},
+		{[]string{"service_name", "=", "cart"}, "", []string{"Series"}},
+		{[]string{"service_name", "=", "shop", "span_name", "=", "a"}, "cpu heap wall", []string{"Series", `"matchers":["{service_name=\"shop\",span_name=\"a\"}"]`}},
+		{[]string{"span_id", "=", id}, "cpu", []string{"Series", cpuType, wallType}},
+		{[]string{"span_id", "=", "none"}, "", nil},
+	} {
+		f := &fake{types: []string{cpuType, wallType, heapType}}
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"0"}}`}
+			if len(f.asked) == 1 { // the question about CPU time
+				f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"7"}}`}
+			}
+			f.ServeHTTP(w, r)
+		}))
+		s, err := v.Samples(store.Query{Matchers: matchers(t, test.matchers)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, sum := range s.Sums {
+			got = append(got, string(sum.Kind))
+		}
+		if strings.Join(got, " ") != test.want || !slices.EqualFunc(f.asked, test.asked, strings.Contains) {
+			t.Errorf("%q: kinds %q, asked %q, want %q and %q", test.matchers, got, f.asked, test.want, test.asked)
+		}
+	}
+}
+
 // Names have their CPU time, the greatest first.
 func TestNameTotals(t *testing.T) {
 	f := &fake{types: []string{wallType, cpuType}}
