@@ -113,7 +113,10 @@ func TestPGO(t *testing.T) {
 func TestPGOCountsOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	a := cpuFile(t, "before/1.pprof", "main.hash", "", 2000)
-	outcome{exitDone, "merged.pprof: 2000 samples", "left out: ./before/1.pprof: another SOURCE has it too"}.check(t, "pgo", "-o", "before/merged.pprof", "before", "./"+a)
+	if err := os.Symlink(a, "link.pprof"); err != nil {
+		t.Fatal(err)
+	}
+	outcome{exitDone, "merged.pprof: 2000 samples", "left out: link.pprof: another SOURCE has it too"}.check(t, "pgo", "-o", "before/merged.pprof", "before", "link.pprof")
 	outcome{exitDone, "merged.pprof: 2000 samples", "left out: before/merged.pprof: it is the file to write"}.check(t, "pgo", "-o", "before/merged.pprof", "before")
 	outcome{exitDone, "merged.pprof: 4000 samples", ""}.check(t, "pgo", "-o", "before/merged.pprof", a, "before/merged.pprof")
 }

@@ -35,8 +35,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.asked = append(f.asked, method+" "+string(body))
 	if method == "Series" {
 		var sets []string
+		service := `{"name":"service_name","value":"shop"},`
+		if !bytes.Contains(body, []byte(`"service_name",`)) { // only the labels that are asked for
+			service = ""
+		}
 		for _, t := range f.types {
-			sets = append(sets, fmt.Sprintf(`{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":%q}]}`, t))
+			sets = append(sets, fmt.Sprintf(`{"labels":[%s{"name":"__profile_type__","value":%q}]}`, service, t))
 		}
 		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(sets, ","))
 		return
