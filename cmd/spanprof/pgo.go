@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
@@ -57,7 +58,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := canWrite(*out); err != nil {
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	result, err := mergePGO(ctx, c, options)
+	result, err := mergePGO(ctx, c, *out, options)
 	if err != nil {
 		return err
 	}
@@ -72,12 +73,16 @@ func runPGO(ctx context.Context, c *call) error {
 // maxWarning bounds a warning, which quotes names from profiles.
 const maxWarning = 2000
 
-// mergePGO merges the CPU profiles of SOURCEs, and prints warnings.
-func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, error) {
+// mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write, which
+// a directory or a glob may have too.
+func mergePGO(ctx context.Context, c *call, out string, options []pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
 		readErr = source.ReadAll(ctx, c.Args(), exporter.KindCPU, c.leftOut, func(arg string, p *source.Profile) error {
+			if p.Name != arg && sameFile(p.Name, out) {
+				return errors.New("it is the file to write; name it as a SOURCE to merge it")
+			}
 			parsed, err := p.Parsed()
 			if err == nil {
 				yield(pgo.Source{Name: p.Name, Replica: cmp.Or(p.Replica, arg), Profile: parsed})
@@ -98,6 +103,13 @@ func mergePGO(ctx context.Context, c *call, options []pgo.Option) (*pgo.Result, 
 		fmt.Fprintln(c.stderr, "spanprof: warning:", termtext.OneLine(termtext.Clip(w, maxWarning)))
 	}
 	return result, nil
+}
+
+// sameFile reports whether a and b are names of one file.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // canWrite returns an error if a path is a file that is not a profile. WriteFile returns others.

@@ -109,6 +109,18 @@ func TestPGO(t *testing.T) {
 	outcome{exitDone, "thin.pgo: 3 samples", "warning: the profile is thin: 3 samples"}.check(t, "pgo", "-o", "thin.pgo", cpuFile(t, "few.pprof", "main.hash", "", 3))
 }
 
+// A file counts once, also under two names, and the file to write only if it is named.
+func TestPGOCountsOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	a := cpuFile(t, "before/1.pprof", "main.hash", "", 2000)
+	if err := os.Symlink(a, "link.pprof"); err != nil {
+		t.Fatal(err)
+	}
+	outcome{exitDone, "merged.pprof: 2000 samples", "left out: link.pprof: another SOURCE has it too"}.check(t, "pgo", "-o", "before/merged.pprof", "before", "link.pprof")
+	outcome{exitDone, "merged.pprof: 2000 samples", "left out: before/merged.pprof: it is the file to write"}.check(t, "pgo", "-o", "before/merged.pprof", "before")
+	outcome{exitDone, "merged.pprof: 4000 samples", ""}.check(t, "pgo", "-o", "before/merged.pprof", a, "before/merged.pprof")
+}
+
 // A profile from elsewhere moves no cursor and fills no screen.
 func TestPGOHostileNames(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -15,7 +15,7 @@ export function traceList(data) {
     h('div', null, h('h2', null, 'Its trace'), h('span', { class: 'muted' }, `${count(data.traceSpans, 'span')} with profiles of their own${data.traceSpans > data.trace.length ? `, here the first ${data.trace.length}` : ''}, `), h('a', { href: link('', { trace: span.traceId }) }, 'as a list')),
     lanes(data.trace, span),
     legend(data.trace),
-    profiled.length > 1 && h('p', null, h('a', { href: link('', { query: `.${type}{trace_id=${JSON.stringify(span.traceId)}}` }) }, 'Flame graph of the whole trace')));
+    profiled.length > 1 && !data.ranged && h('p', null, h('a', { href: link('', { query: `.${type}{trace_id=${JSON.stringify(span.traceId)}}` }) }, 'Flame graph of the whole trace')));
 }
 
 // nested returns spans with their depths: each after its parent, children by their start.

@@ -6,7 +6,6 @@
 package fileview
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ type Page struct {
 	notes []string
 	// earlier is set for a directory with spans of earlier processes.
 	earlier bool
-	first   exporter.Kind // of the profiles
+	kinds   map[exporter.Kind]map[int]bool // the sets with a kind
 	total   columns.Total
 	// empty are profiles without samples, changes profiles with values below zero, cut
 	// profiles with values that are too large.
@@ -64,16 +63,18 @@ func Load(ctx context.Context, sets []Set, maxBytes int64, skip func(error)) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{store: s, sets: sets, total: columns.Total{}}
+	p := &Page{store: s, sets: sets, kinds: map[exporter.Kind]map[int]bool{}, total: columns.Total{}}
 	read := 0
 	report := func(err error) {
-		p.unreadable++
+		if !errors.Is(err, source.ErrSeen) {
+			p.unreadable++
+		}
 		skip(err)
 	}
-	for _, set := range sets {
+	for i, set := range sets {
 		err := source.ReadAll(ctx, set.Sources, "", report, func(_ string, from *source.Profile) error {
 			read++
-			shown, err := p.prepare(set, from)
+			shown, err := p.prepare(i, from)
 			if shown == nil {
 				return err
 			}
@@ -122,7 +123,7 @@ const Change = "change"
 // prepare returns a profile as the page shows it, nil if it has no samples. Values below zero
 // are shown by their size, with the label Change. Samples have the name of the set in front of
 // their own label, if there are several sets.
-func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error) {
+func (p *Page) prepare(set int, from *source.Profile) (*exporter.Profile, error) {
 	parsed, err := from.Parsed()
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error)
 				s.Label = map[string][]string{}
 			}
 			if len(p.sets) > 1 {
-				s.Label[Label] = append([]string{set.Name}, s.Label[Label]...)
+				s.Label[Label] = append([]string{p.sets[set].Name}, s.Label[Label]...)
 			}
 			if below {
 				s.Label[Change] = []string{absolute(s.Value)}
@@ -158,7 +159,10 @@ func (p *Page) prepare(set Set, from *source.Profile) (*exporter.Profile, error)
 		}
 	}
 	kind := kindOf(from.Kind(), parsed)
-	p.first = cmp.Or(p.first, kind)
+	if p.kinds[kind] == nil {
+		p.kinds[kind] = map[int]bool{}
+	}
+	p.kinds[kind][set] = true
 	w := exporter.Window{Kind: kind, Start: from.Start(), Duration: from.Duration(), Resource: from.Resource()}
 	return exporter.NewParsedProfile(w, parsed), nil
 }
@@ -212,6 +216,9 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	p.note(p.empty, "no samples")
 	p.note(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less")
 	p.note(p.cut, "values that are too large, and cut: sums end at 73 years")
+	if _, ok := p.common(); len(p.sets) == 2 && !ok {
+		p.notes = append(p.notes, "the two sides have no type of profiles in common")
+	}
 	return nil
 }
 
@@ -234,13 +241,24 @@ func (p *Page) Handler(opts ...viewer.Option) http.Handler {
 	return viewer.Handler(&fileSource{p}, opts...)
 }
 
-// Path returns the path to open: the list, or the comparison of two sets, by the type of the
-// first profile.
-func (p *Page) Path() string {
-	t, ok := flameql.Other(p.first)
-	if i := slices.IndexFunc(flameql.Types, func(t flameql.Type) bool { return t.Kind == p.first }); i >= 0 {
-		t, ok = flameql.Types[i], true
+// common returns the first type that all sets have. Columns of other tools come last.
+func (p *Page) common() (flameql.Type, bool) {
+	types := slices.Clone(flameql.Types)
+	for _, kind := range slices.Sorted(maps.Keys(p.kinds)) {
+		if t, ok := flameql.Other(kind); ok {
+			types = append(types, t)
+		}
 	}
+	i := slices.IndexFunc(types, func(t flameql.Type) bool { return len(p.kinds[t.Kind]) == len(p.sets) })
+	if i < 0 {
+		return flameql.Type{}, false
+	}
+	return types[i], true
+}
+
+// Path returns the path to open: the list, or the comparison of two sets by a type that both have.
+func (p *Page) Path() string {
+	t, ok := p.common()
 	if len(p.sets) != 2 || !ok {
 		return "/"
 	}

@@ -163,6 +163,19 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// A file that is named twice is shown once. It is not unreadable.
+func TestNamedTwice(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
+	reports := 0
+	p, err := Load(t.Context(), []Set{{"all", []string{path, path}}}, 8<<20, func(error) { reports++ })
+	if err != nil || reports != 1 || len(p.Notes()) > 0 {
+		t.Fatalf("%d reports, %v, notes %q", reports, err, p.Notes())
+	}
+	if text := get(t, p, "/?query=.cpu&format=text"); !strings.Contains(text, "CPU time 2.00 s") {
+		t.Errorf("twice:\n%s", text)
+	}
+}
+
 // load loads one set, and returns what was skipped.
 func load(t *testing.T, profiles ...*profile.Profile) (p *Page, skipped []string, err error) {
 	t.Helper()
@@ -230,10 +243,31 @@ func TestColumnsOfOneFile(t *testing.T) {
 	}
 }
 
-// A comparison may be of a column of another tool.
-func TestComparisonOfOtherColumns(t *testing.T) {
-	if _, path := compared(t, column("cache-misses", "count", 5), column("cache-misses", "count", 6)); !strings.Contains(path, "other_cache_misses") {
-		t.Errorf("path %s", path)
+// A comparison is of the first type that both sides have. It may be a column of another tool.
+func TestComparedType(t *testing.T) {
+	units := map[string]string{"cpu": "nanoseconds", "goroutine": "count", "cache-misses": "count"}
+	columnsOf := func(names ...string) *profile.Profile {
+		p := column("", "", 5)
+		p.SampleType, p.Sample[0].Value = nil, make([]int64, len(names))
+		for i, name := range names {
+			p.SampleType, p.Sample[0].Value[i] = append(p.SampleType, &profile.ValueType{Type: name, Unit: units[name]}), 5
+		}
+		return p
+	}
+	for _, test := range []struct {
+		before, after []string
+		want          string
+	}{
+		{[]string{"cache-misses"}, []string{"cache-misses"}, ".other_cache_misses{"},
+		{[]string{"goroutine", "cache-misses", "cpu"}, []string{"cache-misses", "cpu", "goroutine"}, ".cpu{"},
+		{[]string{"cpu", "cache-misses", "goroutine"}, []string{"cache-misses", "goroutine"}, ".goroutine{"},
+		{[]string{"cpu"}, []string{"goroutine"}, ""},
+	} {
+		p, path := compared(t, columnsOf(test.before...), columnsOf(test.after...))
+		u, err := url.Parse(path)
+		if err != nil || !strings.HasPrefix(u.Query().Get("query"), test.want) || (path == "/") != (test.want == "") || (len(p.Notes()) == 0) != (test.want != "") {
+			t.Errorf("%v and %v: path %s, %v, notes %q", test.before, test.after, path, err, p.Notes())
+		}
 	}
 }
 

@@ -133,6 +133,7 @@ func TestConditions(t *testing.T) {
 		{[]string{"span_id", "=~", a + "|x|" + b}, conditions{labels: "{}", spans: []string{a, b}}, 1},
 		{[]string{"span_id", "=~", a + "|" + b, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{b}}, 0},
 		{[]string{"span_id", "=", a, "profile_id", "=", b}, conditions{labels: "{}", spans: []string{}}, 0},
+		{[]string{"trace_id", "=", a + b, "span_id", "=", a}, conditions{labels: "{}", spans: []string{a}}, 1},
 		{[]string{"profile_id", "=", "any"}, conditions{labels: "{}", spans: []string{}}, 1},
 	} {
 		v := &view{}
@@ -165,18 +166,28 @@ func matchers(t *testing.T, parts []string) (list []store.Matcher) {
 	return list
 }
 
-// The first type of a kind and sample type is shown.
+// The first type of a kind and sample type is shown, of the service if there is one.
 func TestTypeOf(t *testing.T) {
 	cpu, other := querier.Type{ID: "a", Sample: "cpu", Kind: exporter.KindCPU}, querier.Type{ID: "b", Sample: "samples", Kind: exporter.KindCPU}
 	otlp := querier.Type{ID: "c", Sample: "cpu", Kind: exporter.KindCPU}
 	v := &view{held: []series{{"shop", "1", cpu}, {"shop", "2", cpu}, {"cart", "1", other}, {"cart", "1", otlp}}}
-	if got, err := v.typeOf(exporter.KindCPU, "cpu"); err != nil || got != cpu || len(v.notes) != 1 || v.notes[0] != "only a is shown, and the server has c too" {
+	if got, err := v.typeOf("", exporter.KindCPU, "cpu"); err != nil || got != cpu || len(v.notes) != 1 || v.notes[0] != "only a is shown, and the server has c too" {
 		t.Errorf("got %v, %v, notes %q", got, err, v.notes)
 	}
-	if _, err := v.typeOf(exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
+	if _, err := v.typeOf("", exporter.KindCPU, "x"); !errors.Is(err, store.ErrUnknownSampleType) || !strings.Contains(err.Error(), `the server has ["cpu" "samples"]`) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := v.typeOf(exporter.KindMutex, "delay"); err != nil || got.ID != "" {
+	if got, err := v.typeOf("", exporter.KindMutex, "delay"); err != nil || got.ID != "" {
 		t.Errorf("no such kind: got %v, %v", got, err)
+	}
+	f := &fake{}
+	one := viewOf(t, f)
+	one.held = v.held
+	cart := matchers(t, []string{"service_name", "=", "cart"})
+	if _, err := one.Samples(store.Query{Kind: exporter.KindCPU, Matchers: cart, Stacks: true}); err != nil || len(one.notes) > 0 || len(f.asked) != 1 {
+		t.Errorf("of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
+	}
+	if _, err := one.Spans(store.SpanQuery{Service: "cart"}); err != nil || len(one.notes) > 0 || len(f.asked) != 2 || !strings.Contains(f.asked[1], `"profileTypeID":"c"`) {
+		t.Errorf("spans of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
 	}
 }

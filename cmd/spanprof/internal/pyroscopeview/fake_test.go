@@ -35,8 +35,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.asked = append(f.asked, method+" "+string(body))
 	if method == "Series" {
 		var sets []string
+		service := `{"name":"service_name","value":"shop"},`
+		if !bytes.Contains(body, []byte(`"service_name",`)) { // only the labels that are asked for
+			service = ""
+		}
 		for _, t := range f.types {
-			sets = append(sets, fmt.Sprintf(`{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":%q}]}`, t))
+			sets = append(sets, fmt.Sprintf(`{"labels":[%s{"name":"__profile_type__","value":%q}]}`, service, t))
 		}
 		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(sets, ","))
 		return
@@ -122,6 +126,43 @@ func TestPprofOfAView(t *testing.T) {
 	f.answers = nil
 	if s, err = viewOf(t, f).Samples(store.Query{Kind: exporter.KindCPU, Pprof: true}); err != nil || len(s.Profile.Sample) != 0 || s.Profile.SampleType[0].Type != "cpu" {
 		t.Errorf("no samples: got %+v, %v", s, err)
+	}
+}
+
+// A query without a kind has the kinds that meet its conditions.
+func TestKindsOfAView(t *testing.T) {
+	const id = "00000000000000aa"
+	for _, test := range []struct {
+		matchers []string // label, operator, value
+		want     string
+		asked    []string // a part of each question
+	}{
+		{nil, "cpu heap wall", []string{"Series"}},
+		{[]string{"service_name", "=", "shop"}, "cpu heap wall", []string{"Series"}},
+		{[]string{"service_name", "=", "cart"}, "", []string{"Series"}},
+		{[]string{"service_name", "=", "shop", "span_name", "=", "a"}, "cpu heap wall", []string{"Series", `"matchers":["{service_name=\"shop\",span_name=\"a\"}"]`}},
+		{[]string{"span_id", "=", id}, "cpu", []string{"Series", cpuType, wallType}},
+		{[]string{"span_id", "=", "none"}, "", nil},
+	} {
+		f := &fake{types: []string{cpuType, wallType, heapType}}
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"0"}}`}
+			if len(f.asked) == 1 { // the question about CPU time
+				f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"7"}}`}
+			}
+			f.ServeHTTP(w, r)
+		}))
+		s, err := v.Samples(store.Query{Matchers: matchers(t, test.matchers)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, sum := range s.Sums {
+			got = append(got, string(sum.Kind))
+		}
+		if strings.Join(got, " ") != test.want || !slices.EqualFunc(f.asked, test.asked, strings.Contains) {
+			t.Errorf("%q: kinds %q, asked %q, want %q and %q", test.matchers, got, f.asked, test.want, test.asked)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -75,12 +76,12 @@ func (v *view) Samples(q store.Query) (*store.Samples, error) {
 	}
 	switch {
 	case q.Kind == "":
-		return v.kinds(c)
+		return v.kinds(q, c)
 	case !q.Stacks && !q.Pprof:
 		return nil, fmt.Errorf("%w: a Pyroscope server sums by stack alone", store.ErrUnsupported)
 	}
 	sample := cmp.Or(q.SampleType, standard(q.Kind))
-	t, err := v.typeOf(q.Kind, sample)
+	t, err := v.typeOf(c.service, q.Kind, sample)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (v *view) samples(q store.Query, t querier.Type, c conditions, answer *stor
 
 // total returns the sum of what a query selects of a sample type.
 func (v *view) total(q store.Query, c conditions, sample string) (int64, error) {
-	t, err := v.typeOf(q.Kind, sample)
+	t, err := v.typeOf(c.service, q.Kind, sample)
 	if err != nil || t.ID == "" {
 		return 0, err
 	}
@@ -160,16 +161,21 @@ func pprof(of *profile.Profile, answer *store.Samples) *profile.Profile {
 	return p
 }
 
-// kinds answers a query without a kind by the series of the service, with ids by those with
-// ids. The number of samples is unknown: it is 1.
-func (v *view) kinds(c conditions) (*store.Samples, error) {
+// kinds answers a query without a kind: by samples for spans, else by series. The number of
+// samples is unknown: it is 1.
+func (v *view) kinds(q store.Query, c conditions) (*store.Samples, error) {
+	if c.spans != nil {
+		return v.kindsOfSpans(q, c)
+	}
 	all, err := v.series()
+	service := c.service
+	if c.labels != "{}" && c.labels != "{"+serviceName+"="+strconv.Quote(service)+"}" {
+		all, err = v.seriesOf(c.labels, profileType) // all are selected
+		service = ""
+	}
 	answer := &store.Samples{}
 	for _, s := range all {
-		selected := c.service == "" || s.service == c.service
-		if c.spans != nil {
-			selected = selected && len(c.spans) > 0 && (s.Kind == exporter.KindCPU || s.Kind == exporter.KindWall)
-		}
+		selected := service == "" || s.service == service
 		known := slices.ContainsFunc(answer.Sums, func(other store.Sum) bool { return other.Kind == s.Kind })
 		if selected && !known {
 			answer.Sums = append(answer.Sums, store.Sum{Kind: s.Kind, Samples: 1})
@@ -177,4 +183,23 @@ func (v *view) kinds(c conditions) (*store.Samples, error) {
 	}
 	slices.SortFunc(answer.Sums, func(a, b store.Sum) int { return cmp.Compare(a.Kind, b.Kind) })
 	return answer, err
+}
+
+// kindsOfSpans returns the kinds with samples of some spans.
+func (v *view) kindsOfSpans(q store.Query, c conditions) (*store.Samples, error) {
+	answer := &store.Samples{}
+	if len(c.spans) == 0 {
+		return answer, nil
+	}
+	for _, kind := range []exporter.Kind{exporter.KindCPU, exporter.KindWall} {
+		q.Kind = kind
+		n, err := v.total(q, c, standard(kind))
+		if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
+			return nil, err
+		}
+		if n > 0 {
+			answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Samples: 1})
+		}
+	}
+	return answer, nil
 }

@@ -32,6 +32,7 @@ type conditions struct {
 func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 	var c conditions
 	var labels []string
+	trace := false
 	for _, m := range matchers {
 		if m.OnSpan() {
 			return c, fmt.Errorf("%w: a Pyroscope server stores no spans: leave out the condition on %s", store.ErrUnsupported, m.Label())
@@ -39,7 +40,10 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 		switch m.Label() {
 		case "": // The zero Matcher matches all.
 			continue
-		case labelkey.ProfileID, labelkey.SpanID, labelkey.TraceID:
+		case labelkey.TraceID:
+			trace = true
+			continue
+		case labelkey.ProfileID, labelkey.SpanID:
 			if err := v.addIDs(&c, m); err != nil {
 				return c, err
 			}
@@ -51,14 +55,22 @@ func (v *view) conditionsOf(matchers []store.Matcher) (conditions, error) {
 		}
 		labels = append(labels, labelName(m.Label())+flameql.Operators[m.Op()]+strconv.Quote(m.Value()))
 	}
+	if trace {
+		if c.spans == nil {
+			return c, errOnlyLists
+		}
+		v.note("a Pyroscope server cannot select the spans of a trace: the condition on trace_id does not count")
+	}
 	c.labels = "{" + strings.Join(labels, ",") + "}"
 	return c, nil
 }
 
+var errOnlyLists = fmt.Errorf(`%w: a Pyroscope server finds ids of spans by lists alone, such as span_id="a" and span_id=~"a|b"`, store.ErrUnsupported)
+
 // addIDs adds a condition on ids.
 func (v *view) addIDs(c *conditions, m store.Matcher) error {
-	if !m.ListsIDs() || m.Value() == "" || m.Label() == labelkey.TraceID {
-		return fmt.Errorf(`%w: a Pyroscope server finds ids of spans by lists alone, such as span_id="a" and span_id=~"a|b"`, store.ErrUnsupported)
+	if !m.ListsIDs() || m.Value() == "" {
+		return errOnlyLists
 	}
 	ids := []string{m.Value()}
 	if m.Op() == store.MatchRegexp {

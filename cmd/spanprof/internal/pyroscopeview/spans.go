@@ -43,9 +43,9 @@ func (v *view) Spans(q store.SpanQuery) (list store.SpanList, err error) {
 	return list, err
 }
 
-// cpuType returns the id of the type of CPU time, "" if there is none.
-func (v *view) cpuType() (string, error) {
-	t, err := v.typeOf(exporter.KindCPU, "cpu")
+// cpuType returns the id of a service's type of CPU time, "" if there is none.
+func (v *view) cpuType(service string) (string, error) {
+	t, err := v.typeOf(service, exporter.KindCPU, "cpu")
 	if errors.Is(err, store.ErrUnknownSampleType) {
 		return "", nil
 	}
@@ -54,7 +54,7 @@ func (v *view) cpuType() (string, error) {
 
 // names returns the CPU time by name. The number of spans is unknown.
 func (v *view) names() ([]store.NameTotal, error) {
-	cpu, err := v.cpuType()
+	cpu, err := v.cpuType("")
 	if cpu == "" {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (v *view) list(q store.SpanQuery) ([]store.Span, error) {
 		return nil, nil
 	}
 	from, until := v.times(q.From, q.Until)
-	rows, err := v.page(spanLabels(q), from, until)
+	rows, err := v.page(q.Service, spanLabels(q), from, until)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func spanLabels(q store.SpanQuery) string {
 	return "{" + strings.Join(labels, ",") + "}"
 }
 
-// page returns the spans that the server lists for a selector.
-func (v *view) page(labels string, from, until time.Time) ([]store.Span, error) {
-	cpu, err := v.cpuType()
+// page returns the spans that the server lists for a selector of a service.
+func (v *view) page(service, labels string, from, until time.Time) ([]store.Span, error) {
+	cpu, err := v.cpuType(service)
 	if cpu == "" {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (v *view) byID(id string) ([]store.Span, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := v.page(c.labels, near.From, near.Until)
+	rows, err := v.page(c.service, c.labels, near.From, near.Until)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ const nearTime = 4 * time.Minute
 
 // near returns the selector of the samples of a span, in about the minutes of the first.
 func (v *view) near(c conditions, kind exporter.Kind) (querier.Selector, error) {
-	t, err := v.typeOf(kind, standard(kind))
+	t, err := v.typeOf(c.service, kind, standard(kind))
 	s := v.selectorOf(t, c, time.Time{}, time.Time{})
 	for err == nil && s.Until.Sub(s.From) > nearTime {
 		half := s

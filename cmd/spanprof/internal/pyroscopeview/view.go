@@ -123,6 +123,8 @@ func around(from, until time.Time) (time.Time, time.Time) {
 	return from.Add(-margin), until.Add(time.Second)
 }
 
+const profileType = "__profile_type__"
+
 // series is what the server has of a service.
 type series struct {
 	service, version string
@@ -135,34 +137,42 @@ func (v *view) series() ([]series, error) {
 	if v.held != nil {
 		return v.held, nil
 	}
+	all, err := v.seriesOf("", serviceName, "service_version", profileType)
+	v.held = all
+	return all, err
+}
+
+// seriesOf returns what a label selector selects of the series, with some labels.
+func (v *view) seriesOf(labels string, names ...string) ([]series, error) {
 	from, until := around(v.from, v.until)
-	sets, err := v.client.Series(v.ctx, "", []string{serviceName, "service_version", "__profile_type__"}, from, until)
+	sets, err := v.client.Series(v.ctx, labels, names, from, until)
 	if err != nil {
 		return nil, err
 	}
 	if len(sets) > maxSeries {
 		return nil, fmt.Errorf("%s has %d services, versions and types, and a page takes %d: ask for less time", v.client, len(sets), maxSeries)
 	}
-	v.held = []series{}
+	all := []series{}
 	for _, set := range sets {
-		if t, ok := querier.ParseType(set["__profile_type__"]); ok && !strings.HasPrefix(string(t.Kind), columns.Other) {
-			v.held = append(v.held, series{set[serviceName], set["service_version"], t})
+		if t, ok := querier.ParseType(set[profileType]); ok && !strings.HasPrefix(string(t.Kind), columns.Other) {
+			all = append(all, series{set[serviceName], set["service_version"], t})
 		}
 	}
-	slices.SortFunc(v.held, func(a, b series) int {
+	slices.SortFunc(all, func(a, b series) int {
 		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.version, b.version), cmp.Compare(a.ID, b.ID))
 	})
-	return v.held, nil
+	return all, nil
 }
 
-// typeOf returns the profile type of a kind with a sample type. It is zero if the server
-// lacks the kind. The error means that there are only other sample types.
-func (v *view) typeOf(kind exporter.Kind, sample string) (t querier.Type, err error) {
+// typeOf returns the profile type of a kind with a sample type, of one service or, for "", of
+// all. It is zero if the server lacks the kind. The error means that there are only other
+// sample types.
+func (v *view) typeOf(service string, kind exporter.Kind, sample string) (t querier.Type, err error) {
 	all, err := v.series()
 	var others []string
 	for _, s := range all {
 		switch {
-		case s.Kind != kind:
+		case s.Kind != kind, service != "" && s.service != service:
 		case s.Sample != sample:
 			others = append(others, s.Sample)
 		case t.ID == "":

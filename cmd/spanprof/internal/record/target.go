@@ -49,6 +49,7 @@ type target struct {
 	files     exporter.Exporter // nil before the first profile
 	runs      map[string]bool   // of the process, so far
 	run       string            // of the newest profile; empty if unknown
+	build     string            // of the newest profile
 }
 
 // covered is how far the profiles of a kind reach.

@@ -99,3 +99,25 @@ func TestRuns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A profile without a vDSO is of the run before it, if its build is the same.
+func TestRunsWithoutVDSO(t *testing.T) {
+	for profiles, want := range map[string]int{"b1 b b1": 1, "b b1 b": 1, "b b": 1, "b b1 b2": 2, "b1 c c1 c": 2, "b1 c b1": 2} {
+		src, err := source.NewTarget("http://shop:6060")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports := 0
+		own := newTarget(Config{Report: func(string) { reports++ }}, src)
+		for name := range strings.FieldsSeq(profiles) {
+			p := &profile.Profile{Mapping: []*profile.Mapping{{ID: 1, BuildID: name[:1]}}}
+			if len(name) > 1 {
+				p.Mapping = append(p.Mapping, &profile.Mapping{ID: 2, File: "[vdso]", Start: uint64(name[1])})
+			}
+			own.see(p)
+		}
+		if len(own.runs) != want || reports != want-1 {
+			t.Errorf("%s: %d runs, %d reports, want %d runs", profiles, len(own.runs), reports, want)
+		}
+	}
+}

@@ -4,7 +4,6 @@
 package record
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -59,14 +58,21 @@ func (t *target) begin(p *profile.Profile) (err error) {
 	return err
 }
 
-// see reports a run of the process that no profile before was of. Without a vDSO, another
-// build is another run.
+// see reports a run of the process that no profile before was of. A CPU profile may lack the
+// vDSO: it is of the run before it, if its build is the same.
 func (t *target) see(p *profile.Profile) {
-	run := cmp.Or(source.Run(p), source.BuildID(p))
+	run, build := source.Run(p), source.BuildID(p)
+	same := build == t.build
+	t.build = build
+	if run == "" && !same {
+		run = build
+	}
 	if run == "" || run == t.run {
 		return
 	}
-	if len(t.runs) > 0 && !t.runs[run] {
+	if same && t.run == build {
+		delete(t.runs, build) // it has its name now
+	} else if len(t.runs) > 0 && !t.runs[run] {
 		t.Report(t.Name() + ": another process answers there: it was restarted, or there are several, which need an address each")
 	}
 	t.run, t.runs[run] = run, true

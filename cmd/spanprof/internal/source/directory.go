@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -28,13 +29,16 @@ type directory struct {
 	recording *Recording // nil if there is none
 	// last are the newest profiles that count since their process began.
 	last map[exporter.Kind]*profile.Profile
-	// run is the run of the newest profile that names one.
-	run string
+	// run is the run of the newest profile that names one. searched is set
+	// if firstRun has looked for it.
+	run      string
+	searched bool
 }
 
 // open begins another directory.
 func (d *directory) open(path string) {
 	d.path, d.run, d.last = path, "", map[exporter.Kind]*profile.Profile{}
+	d.searched = false
 	var err error
 	if d.recording, err = readRecording(path); err != nil {
 		d.skip(err)
@@ -115,9 +119,13 @@ func (d *directory) give(path, replica string, kind exporter.Kind, parsed *profi
 
 // runOf names the run that a profile is of. The file exporter goes on in a directory after a
 // restart. Its profiles of wall time have no mappings, and are of the run before them. The
-// directory above a Recording is of the same address, which may be recorded again.
+// directory above a Recording is of the same address, which may be recorded again. A Recording
+// may begin with a profile that names no run.
 func (d *directory) runOf(path string, p *profile.Profile) string {
 	run, dir := Run(p), filepath.Dir(path)
+	if run == "" && d.run == "" && d.recording != nil && !d.searched {
+		d.run, d.searched = firstRun(dir), true
+	}
 	if _, ok := profiledir.Parse(path); ok && run == "" {
 		run = d.run
 	}
@@ -131,6 +139,28 @@ func (d *directory) runOf(path string, p *profile.Profile) string {
 		return dir + " " + run
 	case d.recording != nil:
 		return dir
+	}
+	return ""
+}
+
+// firstRun returns the run of the first files of a Recording, "" if they name none. A CPU profile
+// may lack the vDSO, which other kinds of the first windows have.
+func firstRun(dir string) string {
+	entries, err := files.Entries(dir, files.Follow)
+	if err != nil {
+		return "" // the profiles have such errors too
+	}
+	var names []string
+	for _, e := range entries {
+		if isProfile(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), 2*len(TargetKinds))] {
+		if p, err := ReadFile(filepath.Join(dir, name), files.Follow); err == nil && Run(p) != "" {
+			return Run(p)
+		}
 	}
 	return ""
 }

@@ -258,6 +258,27 @@ func TestRecordedDirectory(t *testing.T) {
 	}
 }
 
+// A recording may begin with CPU profiles that lack the vDSO. They are of the run that others name.
+func TestRecordingWithoutVDSO(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	for i, vdso := range []uint64{0, 0, 7, 0, 8} {
+		m := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}, vdso: vdso, at: begin.Add(time.Duration(i) * time.Minute)}
+		write(t, filepath.Join(dir, name(60*i, "shop-cpu")), m.bytes(t))
+	}
+	if err := (source.Recording{}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	profiles, err := read(t, dir)
+	if err != nil || len(profiles) != 5 {
+		t.Fatalf("%d profiles, %v", len(profiles), err)
+	}
+	for i, p := range profiles {
+		if (p.Replica == profiles[2].Replica) != (i < 4) {
+			t.Errorf("profile %d is of %q", i, p.Replica)
+		}
+	}
+}
+
 func TestBadFiles(t *testing.T) {
 	whole := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}
 	for want, data := range map[string][]byte{

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
@@ -79,8 +80,11 @@ func Parse(arg string) (Source, error) {
 	return nil, fmt.Errorf("%s: an address begins with pyroscope+http:// or pyroscope+https://; spanprof record writes the profiles of a process into files", withoutUser(u))
 }
 
+// ErrSeen is the error for a profile that an earlier SOURCE has too.
+var ErrSeen = errors.New("another SOURCE has it too, and it counts once")
+
 // ReadAll calls each with the profiles of SOURCEs, in their order, and with the SOURCE. skip gets the errors of
-// SOURCEs, of profiles and of each. It returns an error of the form of a SOURCE, or of ctx.
+// SOURCEs, of profiles and of each, and ErrSeen. It returns an error of the form of a SOURCE, or of ctx.
 func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(error), each func(arg string, p *Profile) error) error {
 	sources := make([]Source, len(args))
 	for i, arg := range args {
@@ -89,9 +93,14 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 			return err
 		}
 	}
+	seen := map[string]bool{}
 	for i, src := range sources {
 		err := src.Read(ctx, kind, skip, func(p *Profile) error {
-			if err := each(args[i], p); err != nil && ctx.Err() == nil {
+			err := ErrSeen
+			if !again(seen, p) {
+				err = each(args[i], p)
+			}
+			if err != nil && ctx.Err() == nil {
 				skip(fmt.Errorf("%s: %w", p.Name, err))
 			}
 			return ctx.Err()
@@ -104,6 +113,21 @@ func ReadAll(ctx context.Context, args []string, kind exporter.Kind, skip func(e
 		}
 	}
 	return nil
+}
+
+// again reports whether seen has the file of a profile, by its path without links, and adds it.
+func again(seen map[string]bool, p *Profile) bool {
+	path, err := filepath.Abs(p.Name)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return false // no file
+	}
+	path = string(p.Kind()) + " " + path // a file may have several kinds
+	before := seen[path]
+	seen[path] = true
+	return before
 }
 
 // ParseAddress reads the address of a SOURCE.

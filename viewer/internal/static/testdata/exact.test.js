@@ -6,7 +6,7 @@ import test from 'node:test';
 import { install } from './dom.js';
 
 install();
-const { did, exactView, frame } = await import('../trace.js');
+const { did, exactView, frame, traceList } = await import('../trace.js');
 globalThis.location = { search: '?from=5&view=time' };
 
 const x = {
@@ -72,4 +72,11 @@ test('lanes say their states in words, and tables what their columns are', () =>
   assert.equal(all(lane, 'SPAN').find((e) => e.getAttribute('class') === 'sr').textContent, ': running 10.0 ms, mutex 30.0 ms, runnable 1.00 ms');
   assert.ok(all(view, 'TH').length > 0);
   for (const head of all(view, 'TH')) assert.equal(head.getAttribute('scope'), 'col');
+});
+
+test('a source that finds no traces has no link to the graph of one', () => {
+  const of = (profileId) => ({ profileId, traceId: 't', start: '2026-11-01T12:00:00Z', durationNs: 1e6, cpuSamples: 1, cpuNs: 1e6 });
+  const textOf = (ranged) => traceList({ span: of('a'), trace: [of('a'), of('b')], traceSpans: 2, ranged }).textContent;
+  assert.match(textOf(false), /whole trace/);
+  assert.doesNotMatch(textOf(true), /whole trace/);
 });
