@@ -5,6 +5,7 @@ package segment
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,6 +21,63 @@ func (r *Room) dropOldest() {
 	k := r.keeper(oldest)
 	r.replaceKept(k, k.build(r.maxBytes/pendingShare))
 	r.changed()
+}
+
+// The slowest spans of each name, those with the most CPU time and the last errors stay.
+// All their rows do too. They are in no sum that does not list them.
+func TestKept(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	r := NewRoom(64<<20, nil)
+	cpu := make(map[ident.Key]int64)
+	slowest, hungriest, failed := Ended{}, ident.Key(0), ident.Key(0)
+	id := ident.Key(0)
+	for n := range 60 {
+		var rows []row
+		for range 20 {
+			id++
+			e := Ended{ID: id, Name: "GET", Service: "a", Start: int64(n) * length, Duration: rnd.Int64N(10 * second), Err: id%50 == 0, LocalRoot: true}
+			cost := 1 + rnd.Int64N(1000)
+			rows = append(rows, row{fmt.Sprint("main;f", id), cost, labels("profile_id", id.String(), "span_id", id.String(), "span_name", "GET")})
+			cpu[id] = cost * tick
+			if e.Duration > slowest.Duration {
+				slowest = e
+			}
+			if cpu[id] > cpu[hungriest] {
+				hungriest = id
+			}
+			if e.Err {
+				failed = id
+			}
+			r.End(e)
+		}
+		export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+		if n%10 == 9 {
+			r.seal()
+		}
+		if n%20 == 19 {
+			r.dropOldest()
+			r.dropOldest()
+		}
+	}
+	if len(r.sealed) != 0 || r.kept == nil {
+		t.Fatal("not all is dropped")
+	}
+	v := r.View()
+	for name, of := range map[string]ident.Key{"slowest": slowest.ID, "most CPU": hungriest, "last error": failed} {
+		s, ok := v.Find(of)
+		m, _ := NewMatcher("span_id", Equal, of.String())
+		a := answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true, Matchers: []Matcher{m}})
+		if !ok || s.CPU != cpu[of] || s.Label != "GET" || folded(a)[fmt.Sprint("main;f", of)] != cpu[of] {
+			t.Errorf("%s: %+v, %v, want %d", name, s, folded(a), cpu[of])
+		}
+	}
+	if a := answer(t, v, &Query{Kind: exporter.KindCPU}); a.Total != 0 {
+		t.Errorf("kept rows are in a sum: %d", a.Total)
+	}
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if n := int64(len(list)); n < 20 || n > 10*7+10+3 || v.SpansEnded != n+v.SpansEvicted {
+		t.Errorf("%d spans, %+v", n, v.Counts)
+	}
 }
 
 // All ranks of names that are in newer segments precede names that are not. The first ranks of
