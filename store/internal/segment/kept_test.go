@@ -6,6 +6,7 @@ package segment
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -246,5 +247,49 @@ func TestKeptChildren(t *testing.T) {
 	root, _ := v.Find(1)
 	if list := v.Children([]Span{root})[1]; len(list) != 1 || list[0].ID != 2 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// The room changes while a kept segment is built, and while views answer.
+func TestTrimBeside(t *testing.T) {
+	r := NewRoom(8<<20, nil)
+	var all sync.WaitGroup
+	for of := range 3 {
+		all.Go(func() {
+			for n := range 60 {
+				var rows []row
+				for i := range 400 {
+					id := ident.Key(of<<20 | n<<10 | i + 1)
+					r.End(Ended{ID: id, Name: "GET", Start: int64(n) * length, Duration: int64(i) * second, LocalRoot: true})
+					rows = append(rows, row{fmt.Sprint("main;f", id), 1, labels("span_id", id.String())})
+				}
+				export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
+				if n%10 != of {
+					continue
+				}
+				v := r.View()
+				held, listed, named := int64(0), int64(0), int64(0)
+				for _, w := range v.Windows() {
+					held += w.Samples
+				}
+				for range 2 { // the view is about one moment
+					list, _ := v.List(t.Context(), &SpanQuery{})
+					names, _ := v.Names(t.Context())
+					if a := answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true}); a.Samples != held {
+						t.Errorf("%d samples, want %d", a.Samples, held)
+					}
+					if len(names) != 1 || listed > 0 && (int64(len(list)) != listed || names[0].Spans != named) {
+						t.Errorf("%d spans, then %d, and %+v", listed, len(list), names)
+					}
+					listed, named = int64(len(list)), names[0].Spans
+				}
+			}
+		})
+	}
+	all.Wait()
+	v := r.View()
+	list, _ := v.List(t.Context(), &SpanQuery{})
+	if v.Bytes > r.maxBytes || v.SpansEnded != 3*60*400 || v.SpansEnded != int64(len(list))+v.SpansEvicted || r.kept == nil {
+		t.Errorf("%d bytes, %d listed, %+v", v.Bytes, len(list), v.Counts)
 	}
 }
