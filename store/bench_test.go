@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/spanprof/spanprof/store"
+
 	"github.com/spanprof/spanprof/exporter"
 )
 
@@ -74,6 +76,65 @@ func BenchmarkReach(b *testing.B) {
 				}
 				b.ReportMetric(reach[exporter.KindCPU], "h-of-CPU")
 				b.ReportMetric(reach[exporter.KindHeap], "h-of-heap")
+			}
+		})
+	}
+}
+
+// BenchmarkFull queries a full store of the recorded service.
+func BenchmarkFull(b *testing.B) {
+	s := newStore(b)
+	r := readRecording(b)
+	for i := 0; s.Stats().WindowsEvicted == 0; i++ {
+		export(b, s, r.replay(i))
+	}
+	tracer := newTracerProvider(s).Tracer("")
+	for i := range 60000 {
+		_, span := tracer.Start(b.Context(), fmt.Sprintf("GET /%d", i%60))
+		span.End()
+	}
+	view := openView(b, s)
+	var many []store.Matcher
+	for i := range 32 {
+		many = append(many, matcher(b, "span_name", store.MatchNotEqual, fmt.Sprint("a", i)))
+	}
+	cpu := store.Query{Kind: exporter.KindCPU, Stacks: true}
+	line := store.Query{Kind: exporter.KindCPU, Labels: []string{"span_name", "service_name"}, Steps: true}
+	byMany := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: many}
+	byID := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "profile_id", store.MatchRegexp, ".+")}}
+	byTrace := store.Query{Stacks: true, Kind: exporter.KindCPU, Matchers: []store.Matcher{matcher(b, "trace_id", store.MatchEqual, "00000000000000000000000000000001")}}
+	for name, ask := range map[string]func() error{
+		"Profile": func() error {
+			_, err := view.Samples(store.Query{Kind: exporter.KindCPU, Pprof: true})
+			return err
+		},
+		"Select":             func() error { _, err := view.Samples(cpu); return err },
+		"Select/32 matchers": func() error { _, err := view.Samples(byMany); return err },
+		"Select/by id":       func() error { _, err := view.Samples(byID); return err },
+		"Select/by trace":    func() error { _, err := view.Samples(byTrace); return err },
+		"Timeline":           func() error { _, err := view.Samples(line); return err },
+		"Timeline/by id": func() error {
+			of := line
+			of.Matchers = byID.Matchers
+			_, err := view.Samples(of)
+			return err
+		},
+		"Spans/of a trace": func() error {
+			_, err := view.Spans(store.SpanQuery{TraceID: "00000000000000000000000000000001"})
+			return err
+		},
+		"Spans/newest":   func() error { _, err := view.Spans(store.SpanQuery{Limit: 500}); return err },
+		"Spans/most CPU": func() error { _, err := view.Spans(store.SpanQuery{Order: store.MostCPU, Limit: 500}); return err },
+		"Spans/brief":    func() error { _, err := view.Spans(store.SpanQuery{Brief: true}); return err },
+		"Spans/all":      func() error { _, err := view.Spans(store.SpanQuery{}); return err },
+		"Names":          func() error { _, err := view.Spans(store.SpanQuery{Names: true}); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
