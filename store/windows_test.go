@@ -29,10 +29,13 @@ func TestServiceMatchers(t *testing.T) {
 	s := newStore(t)
 	export(
 		t, s,
-		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
 		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"c", 1, nil})),
+		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
 		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "2")})),
 	)
+	if windows := s.Windows(); windows[0].ServiceVersion != "1.0" {
+		t.Errorf("windows are not sorted by time: %+v", windows)
+	}
 	for _, test := range []matched{
 		{"service_name", store.MatchEqual, "cart", "ac"},
 		{"service_name", store.MatchNotEqual, "cart", "bd"},

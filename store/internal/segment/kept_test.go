@@ -116,22 +116,6 @@ func TestKeptNames(t *testing.T) {
 	}
 }
 
-// The first ranks of a name, of rare ones too, stay in the open segment.
-func TestFirstRanksStay(t *testing.T) {
-	s := newSpans()
-	for i := range int64(1000) {
-		s.add(&Ended{ID: ident.Key(1 + i), Name: fmt.Sprint(i % 100), Duration: 1000 - i})
-	}
-	s.sampled[500] = 1
-	s.dropHalf(0, nil)
-	for id := range ident.Key(1000) {
-		_, ok := s.at(id + 1)
-		if first := id < 300 || id == 499; first && !ok {
-			t.Fatalf("span %d is dropped", id+1)
-		}
-	}
-}
-
 // Rows of a span that has not ended stay, so that its sums are whole when it ends. No goroutine
 // carries the span meanwhile.
 func TestKeptUntilTheEnd(t *testing.T) {
