@@ -80,10 +80,8 @@ func TestAttributes(t *testing.T) {
 }
 
 func TestAttributeOptions(t *testing.T) {
-	for _, keys := range [][]string{make([]string, 65)} {
-		if _, err := store.New(store.WithSpanAttributes(keys...)); err == nil || !strings.Contains(err.Error(), "WithSpanAttributes") {
-			t.Errorf("%.3q: %v", keys, err)
-		}
+	if _, err := store.New(store.WithSpanAttributes(make([]string, 65)...)); err == nil || !strings.Contains(err.Error(), "WithSpanAttributes") {
+		t.Errorf("65 keys: %v", err)
 	}
 }
 

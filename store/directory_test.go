@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -154,31 +153,6 @@ func TestDirectoryRestoresNewest(t *testing.T) {
 	}
 	if n := second.Stats().WindowsEvicted; n != 0 {
 		t.Errorf("%d windows of this process made room, want those of the earlier one", n)
-	}
-}
-
-// Two stores in one directory have the files that were there when they opened it. They leave
-// each other's files alone.
-func TestTwoStoresInOneDirectory(t *testing.T) {
-	dir := t.TempDir()
-	a, b := openStore(t, dir), openStore(t, dir)
-	ofA, ofB := endSpan(a, "GET /a", 0.1, 0.9, nil), endSpan(b, "GET /b", 0.1, 0.9, nil)
-	export(t, a, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan("main;a", 1, ofA))))
-	export(t, b, inWindow(0, exporter.KindCPU, cpuProfile(ofSpan("main;b", 1, ofB))))
-	shutdown(t, a)
-	third := openStore(t, dir)
-	if _, ok := third.Span(ofB); ok {
-		t.Error("the files of a process that runs were read")
-	}
-	export(t, b, inWindow(1, exporter.KindCPU, cpuProfile(sample{"main;b", 1, nil})))
-	shutdown(t, b)
-	shutdown(t, third)
-	fourth := openStore(t, dir)
-	if got, want := folded(selectCPU(t, fourth)), []string{"main;a 10000000", "main;b 20000000"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if d := fourth.Stats().Directory; d.Spans != 2 || d.FilesUnreadable != 0 {
-		t.Errorf("%+v", d)
 	}
 }
 

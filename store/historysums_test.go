@@ -153,7 +153,10 @@ func (h *chronicle) question() question {
 			}
 		case 6:
 			if len(h.ended) > 0 {
-				q.matchers = append(q.matchers, naiveMatcher{"trace_id", store.MatchRegexp, pick(h, h.ended).trace + "|" + pick(h, h.ended).trace})
+				label := pick(h, []string{"profile_id", "span_id", "trace_id"})
+				a, b := pick(h, h.ended), pick(h, h.ended)
+				list := map[bool]string{false: a.id + "|job 1 of checkout|" + b.id, true: a.trace + "|" + b.trace}[label == "trace_id"]
+				q.matchers = append(q.matchers, naiveMatcher{label, store.MatchRegexp, list})
 			}
 		}
 	}

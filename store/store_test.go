@@ -87,49 +87,6 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func TestSelection(t *testing.T) {
-	s := newStore(t)
-	if got, err := s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "cpu"}); err != nil || len(got.Stacks) != 0 || got.Windows != 0 {
-		t.Error("empty store:", got, err)
-	}
-	a := labels("profile_id", "a", "span_id", "1111111111111111")
-	export(
-		t, s,
-		inWindow(0, exporter.KindCPU, cpuProfile(sample{"main;f", 1, a}, sample{"main;g", 1, labels("profile_id", "b")})),
-		inWindow(1, exporter.KindCPU, cpuProfile(sample{"main;f", 2, a}, sample{"main;h", 1, nil})),
-		inWindow(2, exporter.KindCPU, cpuProfile(sample{"main;f", 4, a})),
-	)
-	got, err := s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "samples", From: epoch.Add(step), Until: epoch.Add(2 * step)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"main;f 2", "main;h 1"}, folded(got)); diff != "" {
-		t.Error(diff)
-	}
-	got.Stacks = nil
-	if diff := cmp.Diff(&store.Samples{
-		Kind: exporter.KindCPU, SampleType: "samples", Unit: "count", Total: 3, Samples: 3, ProfileIDs: 1, SpanNames: []string{""},
-		From: epoch.Add(step), Until: epoch.Add(2 * step), Windows: 1,
-	}, got); diff != "" {
-		t.Error(diff)
-	}
-
-	if all := selectCPU(t, s); all.ProfileIDs != 2 || all.Windows != 3 || all.SampleType != "cpu" {
-		t.Errorf("all: %+v", all)
-	}
-	_, err = s.Select(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"})
-	if !errors.Is(err, store.ErrUnknownSampleType) || err.Error() != `cpu profiles: unknown sample type "alloc_space": use one of cpu, samples` {
-		t.Error(err)
-	}
-	if _, err := s.Profile(store.Query{Kind: exporter.KindCPU, SampleType: "alloc_space"}); !errors.Is(err, store.ErrUnknownSampleType) {
-		t.Error("Profile:", err)
-	}
-	// Nothing is known of the types of a kind without profiles.
-	if sel, err := s.Select(store.Query{Kind: exporter.KindHeap, SampleType: "alloc_space"}); err != nil || sel.Unit != "" || sel.Windows != 0 {
-		t.Errorf("heap: %+v, %v", sel, err)
-	}
-}
-
 // matched is a condition with the stacks that it selects, each a letter.
 type matched struct {
 	label string

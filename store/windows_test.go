@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -24,44 +23,19 @@ func of(service, version string, n int, kind exporter.Kind, p *profile.Profile) 
 	}, p)
 }
 
-func TestWindows(t *testing.T) {
-	s := newStore(t)
-	if got := s.Windows(); len(got) != 0 {
-		t.Error(got)
-	}
-	export(
-		t, s,
-		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"f", 3, nil}, sample{"g", 1, nil})),
-		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"f", 2, nil})),
-		of("shop", "7", 1, exporter.KindWall, cpuProfile()),
-	)
-	want := []store.WindowInfo{
-		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.0", Start: epoch, Duration: step, Samples: 2},
-		{Kind: exporter.KindCPU, Service: "cart", ServiceVersion: "1.1", Start: epoch.Add(step), Duration: step, Samples: 4},
-		{Kind: exporter.KindWall, Service: "shop", ServiceVersion: "7", Start: epoch.Add(step), Duration: step},
-	}
-	got := s.Windows()
-	for i := range got {
-		if got[i].Bytes <= 0 {
-			t.Error("bytes:", got[i].Bytes)
-		}
-		got[i].Bytes = 0
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // Versions of a service differ in the resource, unless a sample has a label of that
 // name.
 func TestServiceMatchers(t *testing.T) {
 	s := newStore(t)
 	export(
 		t, s,
-		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
 		of("cart", "1.1", 1, exporter.KindCPU, cpuProfile(sample{"c", 1, nil})),
+		of("cart", "1.0", 0, exporter.KindCPU, cpuProfile(sample{"a", 1, nil}, sample{"b", 1, labels("service_name", "proxied")})),
 		of("shop", "1.1", 2, exporter.KindCPU, cpuProfile(sample{"d", 1, labels("service_version", "2")})),
 	)
+	if windows := s.Windows(); windows[0].ServiceVersion != "1.0" {
+		t.Errorf("windows are not sorted by time: %+v", windows)
+	}
 	for _, test := range []matched{
 		{"service_name", store.MatchEqual, "cart", "ac"},
 		{"service_name", store.MatchNotEqual, "cart", "bd"},

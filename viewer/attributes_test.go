@@ -87,30 +87,3 @@ func TestSpansByLabel(t *testing.T) {
 		t.Errorf("%d spans, note %q", len(list.Spans), list.Note)
 	}
 }
-
-// In all-spans scope a request is one span of the list, with the number of spans below it;
-// these are asked for by its id.
-func TestRequestWithSpansBelow(t *testing.T) {
-	s, root, _, _ := newFamily(t)
-	h := viewer.Handler(s)
-	listed := func(params ...string) (ids []string) {
-		var list answer.SpanList
-		getJSON(t, h, target("/", append(params, "format", "json")...), http.StatusOK, &list)
-		for _, s := range list.Spans {
-			ids = append(ids, s.ProfileID)
-			if s.ProfileID == root && len(params) == 2 && (s.Below != 2 || s.CPUInclusive != 3e7) {
-				t.Errorf("%+v", s)
-			}
-		}
-		return ids
-	}
-	if got := listed("order", "cpu"); len(got) != 2 || got[0] != root && got[1] != root {
-		t.Errorf("got %v, want %s and the other local root", got, root)
-	}
-	if got := listed("flat", "true", "order", "cpu"); len(got) != 4 {
-		t.Errorf("flat: %v", got)
-	}
-	if got := listed("below", root); len(got) != 2 {
-		t.Errorf("below %s: %v", root, got)
-	}
-}

@@ -6,6 +6,7 @@ package viewer_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,14 @@ func TestSpanWithChildren(t *testing.T) {
 			if text := get(t, h, target("/", "query", byID(id), "format", "text")).Body.String(); !strings.Contains(text, "children "+got.Query) {
 				t.Errorf("the text does not lead to the children:\n%s", text)
 			}
+		}
+	}
+	// In lists a request is one span, with the number of spans below it.
+	for params, want := range map[string]int{"": 2, "&flat=true": 4, "&below=" + root: 2} {
+		var list answer.SpanList
+		getJSON(t, h, "/?format=json"+params, http.StatusOK, &list)
+		if i := slices.IndexFunc(list.Spans, func(s answer.Span) bool { return s.Below == 2 && s.ProfileID == root }); len(list.Spans) != want || (i >= 0) != (params == "") {
+			t.Errorf("%s: %d spans, want %d, the request is at %d", params, len(list.Spans), want, i)
 		}
 	}
 }

@@ -30,6 +30,7 @@ func TestIDsInPprof(t *testing.T) {
 		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof"), false},
 		{target("/", "query", `.cpu{span_id=~".+"}`, "format", "pprof"), false},
 		{target("/", "query", `.cpu{profile_id!~"none|other"}`, "format", "pprof"), false},
+		{target("/", "query", `.cpu{profile_id!="none",span_id=~"|`+slowID+`"}`, "format", "pprof"), false},
 		{target("/", "query", `.cpu{profile_id=~"`+slowID+`|none"}`, "format", "pprof"), true},
 		{target("/", "query", `.cpu{trace_id!=""}`, "format", "pprof", "labels", "ids"), true},
 	} {

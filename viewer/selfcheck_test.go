@@ -10,17 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
-
-// checked returns a viewer with findings of the self-check.
-func checked(s *store.Store, gaps string, found ...viewer.Finding) http.Handler {
-	return viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
-		return viewer.Status{Running: true, SelfCheck: viewer.SelfCheck{Checks: 33, Findings: found, Gaps: gaps}}
-	}))
-}
 
 var (
 	notWrapped = viewer.Finding{ID: "provider-not-wrapped", Severity: "wrong", Seen: "7 spans have no labels.", Do: "Wrap the provider."}
@@ -44,7 +36,9 @@ func TestSelfCheck(t *testing.T) {
 		{[]viewer.Finding{fewNames}, "", "check span-names-too-many (note): 256 names. Use fewer."},
 		{[]viewer.Finding{notWrapped, fewNames}, "check provider-not-wrapped (wrong): 7 spans have no labels. Wrap the provider.", "check span-names-too-many (note): 256 names. Use fewer."},
 	} {
-		h := checked(s, "", test.found...)
+		h := viewer.Handler(s, viewer.WithStatus(func() viewer.Status {
+			return viewer.Status{Running: true, SelfCheck: viewer.SelfCheck{Checks: 33, Findings: test.found}}
+		}))
 		want := &answer.SelfCheck{Checks: 33, Findings: []answer.Finding{}}
 		for _, f := range test.found {
 			want.Findings = append(want.Findings, answer.Finding(f))

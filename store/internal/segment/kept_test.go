@@ -116,22 +116,6 @@ func TestKeptNames(t *testing.T) {
 	}
 }
 
-// The first ranks of a name, of rare ones too, stay in the open segment.
-func TestFirstRanksStay(t *testing.T) {
-	s := newSpans()
-	for i := range int64(1000) {
-		s.add(&Ended{ID: ident.Key(1 + i), Name: fmt.Sprint(i % 100), Duration: 1000 - i})
-	}
-	s.sampled[500] = 1
-	s.dropHalf(0, nil)
-	for id := range ident.Key(1000) {
-		_, ok := s.at(id + 1)
-		if first := id < 300 || id == 499; first && !ok {
-			t.Fatalf("span %d is dropped", id+1)
-		}
-	}
-}
-
 // Rows of a span that has not ended stay, so that its sums are whole when it ends. No goroutine
 // carries the span meanwhile.
 func TestKeptUntilTheEnd(t *testing.T) {
@@ -250,7 +234,7 @@ func TestKeptChildren(t *testing.T) {
 	}
 }
 
-// The room changes while a kept segment is built.
+// The room changes while a kept segment is built, and while views answer.
 func TestTrimBeside(t *testing.T) {
 	r := NewRoom(8<<20, nil)
 	var all sync.WaitGroup
@@ -264,8 +248,24 @@ func TestTrimBeside(t *testing.T) {
 					rows = append(rows, row{fmt.Sprint("main;f", id), 1, labels("span_id", id.String())})
 				}
 				export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
-				if v := r.View(); v.Bytes == 0 {
-					t.Error("an empty view")
+				if n%10 != of {
+					continue
+				}
+				v := r.View()
+				held, listed, named := int64(0), int64(0), int64(0)
+				for _, w := range v.Windows() {
+					held += w.Samples
+				}
+				for range 2 { // the view is about one moment
+					list, _ := v.List(t.Context(), &SpanQuery{})
+					names, _ := v.Names(t.Context())
+					if a := answer(t, v, &Query{Kind: exporter.KindCPU, Stacks: true}); a.Samples != held {
+						t.Errorf("%d samples, want %d", a.Samples, held)
+					}
+					if len(names) != 1 || listed > 0 && (int64(len(list)) != listed || names[0].Spans != named) {
+						t.Errorf("%d spans, then %d, and %+v", listed, len(list), names)
+					}
+					listed, named = int64(len(list)), names[0].Spans
 				}
 			}
 		})

@@ -314,16 +314,22 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// The coverage of this process is known after any number of earlier ones.
+// The coverage of this process is known after any number of earlier ones. A service without
+// windows has the coverage of the one with the latest window.
 func TestCoverageAfterMany(t *testing.T) {
 	r := NewRoom(8<<20, nil)
 	for n := range 3 * maxServices {
 		r.profiledBy(&window{service: fmt.Sprint(n), end: length}, true)
 	}
-	export(t, r, windowOf(0, exporter.KindCPU, profileOf(row{"f", 1, nil})))
-	s := Span{Ended: Ended{Service: "a", Duration: second}}
-	if c, _, known := r.View().Coverage(&s); c != Whole || !known || len(r.profiles) != maxServices+1 || !slices.Equal(r.Services(), []string{"service0"}) {
-		t.Errorf("%v, %t, %d services, of this process %q", c, known, len(r.profiles), r.Services())
+	export(t, r, windowOf(1, exporter.KindCPU, profileOf()), windowOf(0, exporter.KindCPU, profileOf()), windowOf(2, exporter.KindCPU, profileOf()))
+	for want, of := range map[Coverage]Ended{Whole: {Start: 2 * length, Duration: length}, None: {Start: length + second}} {
+		s := Span{Ended: of} // None is a span without a duration
+		if c, complete, known := r.View().Coverage(&s); c != want || !complete || !known {
+			t.Errorf("%+v: %v, %t, %t", of, c, complete, known)
+		}
+	}
+	if services := slices.Sorted(slices.Values(r.Services())); len(r.profiles) != maxServices+2 || !slices.Equal(services, []string{"service0", "service1"}) {
+		t.Errorf("%d services, of this process %q", len(r.profiles), services)
 	}
 }
 
