@@ -85,7 +85,7 @@ func TestTraceRefuses(t *testing.T) {
 		{[]string{"-n", "0", knownWaits}, "-n must be from 1 to 1000"},
 		{[]string{filepath.Join(dir, "missing")}, "no such file"},
 		{[]string{dir}, "is a directory"},
-		{[]string{text}, "not a whole execution trace: bad file format"},
+		{[]string{text}, "no execution trace of Go 1.22 to 1.27"},
 		{[]string{cut}, "not a whole execution trace: failed to read"},
 		{[]string{knownWaits, "0123456789abcdef"}, "no local root"},
 	} {
