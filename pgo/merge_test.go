@@ -321,18 +321,6 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
-// Hundreds of windows are merged one by one.
-func TestMany(t *testing.T) {
-	windows := slices.Repeat([]pgo.Source{{Name: "window", Replica: "a", Profile: calling("main.serve", "main.hash", 10)}}, 200)
-	result, err := merge(windows, pgo.WithLeaf(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.Samples != 2000 || len(result.Profile.Sample) != 1 || result.Profile.Sample[0].Value[1] != 2000 {
-		t.Errorf("got %+v", result)
-	}
-}
-
 func TestWriteFile(t *testing.T) {
 	result, err := merge([]pgo.Source{{Name: "p", Profile: calling("main.serve", "main.hash", 1000)}})
 	if err != nil {
