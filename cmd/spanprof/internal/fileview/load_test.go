@@ -204,18 +204,6 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Columns of one file are read as profiles of several kinds.
-func TestColumnsOfOneFile(t *testing.T) {
-	mixed := newProfile("main.work", first, start, 2e9)
-	mixed.SampleType[0] = &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
-	p, _ := compared(t, mixed, newProfile("main.work", first, start, 2e9))
-	for query, want := range map[string]string{`.cpu{set="before"}`: "CPU time 2.00 s", `.other_alloc_space{set="before"}`: "alloc_space 200 B", `.cpu{set="after"}`: "CPU time 2.00 s"} {
-		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) {
-			t.Errorf("%s: no %q in\n%s", query, want, text)
-		}
-	}
-}
-
 // A comparison is of the first type that both sides have. It may be a column of another tool.
 func TestComparedType(t *testing.T) {
 	units := map[string]string{"cpu": "nanoseconds", "goroutine": "count", "cache-misses": "count"}
