@@ -48,17 +48,13 @@ func TestHost(t *testing.T) {
 	for _, p := range exported.Profiles() {
 		v, _ := p.Resource().Set().Value("service.name")
 		services = append(services, v.AsString())
-		parsed, err := p.Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
 		if p.Kind() != exporter.KindHost {
 			t.Errorf("kind %s, want host", p.Kind())
 		}
-		for _, s := range parsed.Sample {
-			l := s.Label
-			labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution])+" "+first(l[LabelThread])+first(l[LabelCPU])+first(l[LabelContainer]))
-		}
+	}
+	for s := range samplesOf(t, exported) {
+		l := s.Label
+		labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution])+" "+first(l[LabelThread])+first(l[LabelCPU])+first(l[LabelContainer]))
 	}
 	if want := []string{"(no executable)", "process.executable.name", "service.name"}; !slices.Equal(services, want) {
 		t.Errorf("services %q, want %q", services, want)
