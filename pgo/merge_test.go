@@ -222,10 +222,12 @@ func TestBadSources(t *testing.T) {
 			t.Errorf("alone: got %v, want %q", err, test.want)
 		}
 	}
-	counts := calling("main.serve", "main.hash", 1000)
-	counts.Sample[0].Value[0] = 1<<61 - 1
-	if result, err := merge([]pgo.Source{{Name: "one", Profile: counts}, {Name: "two", Profile: counts}}); err != nil || len(result.LeftOut) != 1 || result.Samples != 1<<61-1 {
-		t.Errorf("counts with a sum that overflows: %+v, %v", result, err)
+	for column, of := range []string{"counts", "times"} { // the first is the most, and the sum overflows
+		most := calling("main.serve", "main.hash", 1000)
+		most.Sample[0].Value[column] = 1<<61 - 1
+		if result, err := merge([]pgo.Source{{Name: "one", Profile: most}, {Name: "two", Profile: most}}); err != nil || len(result.LeftOut) != 1 {
+			t.Errorf("%s with a sum that overflows: %+v, %v", of, result, err)
+		}
 	}
 	if _, err := merge(nil); err == nil {
 		t.Error("nothing was merged")
