@@ -153,12 +153,13 @@ func TestNewFunction(t *testing.T) {
 // without them unless they are nearly nothing.
 func TestFunctionsTested(t *testing.T) {
 	s := sideOf(t, "", 3, func(c *cpu) {
-		c.add("main > small", 5)
+		c.add("main > small", 9)
+		c.add("main > enough", 10)
 		c.add("main > walk", 100)
 		c.add("main > walk > leaf", 100)
 	})
 	r := result(t, s, s, "")
-	for name, want := range map[string][2]bool{"walk": {true, true}, "leaf": {true, false}, "small": {false, false}} {
+	for name, want := range map[string][2]bool{"walk": {true, true}, "leaf": {true, false}, "enough": {true, false}, "small": {false, false}} {
 		if f := function(t, r, name); f.Total.Test != nil != want[0] || f.Self.Test != nil != want[1] {
 			t.Errorf("%s: tests %v, %v, want %v", name, f.Total.Test, f.Self.Test, want)
 		}
