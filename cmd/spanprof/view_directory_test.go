@@ -48,17 +48,7 @@ func TestViewOfDirectory(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := filepath.Glob(filepath.Join(dir, "segments-*", "0*"))
-	if err != nil || len(runs) != 1 {
-		t.Fatalf("runs %q, %v", runs, err)
-	}
-	damaged := filepath.Join(dir, "segments-1-1-0", "000000", "spans.json.gz")
-	if err := os.MkdirAll(filepath.Dir(damaged), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(damaged, []byte("no gzip"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damaged := writeFile(t, filepath.Join(dir, "segments-1-1-0", "000000", "spans.json.gz"), []byte("no gzip"))
 
 	page := viewing(t, dir)
 	for path, wants := range map[string][]string{
