@@ -43,16 +43,6 @@ func publish(t *testing.T, res *resource.Resource) *ebpfbridge.Publisher {
 	return p
 }
 
-// read returns this process's context, read from outside Go.
-func read(t *testing.T) processContext {
-	t.Helper()
-	c, err := readContext()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestPublishedContext(t *testing.T) {
 	publish(t, resource.NewSchemaless(
 		attribute.String("service.name", "shop"),
@@ -110,8 +100,8 @@ func TestOneContext(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	if _, err := readContext(); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after Close: got %v, want none", err)
+	if _, found := mapped(t); found {
+		t.Error("after Close a context is left")
 	}
 	publish(t, service("other"))
 	if err := p.Close(); err != nil {
@@ -173,75 +163,74 @@ type processContext struct {
 	attributes  map[string]string
 }
 
-// readContext reads this process's context as an agent does, from outside of Go.
-func readContext() (c processContext, err error) {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		return c, err
+// read reads this process's context as an agent does, from outside of Go.
+func read(t *testing.T) (c processContext) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	before, _, found := strings.Cut(string(maps), "OTEL_CTX")
+	at, found := mapped(t)
 	if !found {
-		return c, os.ErrNotExist
-	}
-	address, _, _ := strings.Cut(before[strings.LastIndexByte(before, '\n')+1:], "-")
-	at, err := strconv.ParseInt(address, 16, 64)
-	if err != nil {
-		return c, err
+		t.Fatal("nothing is published")
 	}
 	mem, err := os.Open("/proc/self/mem")
-	if err != nil {
-		return c, err
-	}
+	must(err)
 	defer func() { _ = mem.Close() }()
 	header := make([]byte, 32)
-	if _, err := mem.ReadAt(header, at); err != nil {
-		return c, err
-	}
+	_, err = mem.ReadAt(header, at)
+	must(err)
 	c.publishedAt, c.size = binary.NativeEndian.Uint64(header[16:]), int(binary.NativeEndian.Uint32(header[12:]))
 	if string(header[:8]) != "OTEL_CTX" || binary.NativeEndian.Uint32(header[8:]) != 2 || c.size > 65536 || c.publishedAt == 0 {
-		return c, fmt.Errorf("header %q", header)
+		t.Fatalf("header %q", header)
 	}
 	payload := make([]byte, c.size)
-	if _, err := mem.ReadAt(payload, int64(binary.NativeEndian.Uint64(header[24:]))); err != nil {
-		return c, err
-	}
-	c.resource, c.attributes, err = decode(payload)
-	return c, err
-}
-
-// decode reads the message ProcessContext.
-func decode(payload []byte) (res, attributes map[string]string, err error) {
-	res, attributes = map[string]string{}, map[string]string{}
-	for len(payload) > 0 {
-		field, _, n := protowire.ConsumeTag(payload)
-		if n < 0 {
-			return nil, nil, protowire.ParseError(n)
-		}
-		value, m := protowire.ConsumeBytes(payload[n:])
-		if m < 0 {
-			return nil, nil, protowire.ParseError(m)
-		}
-		payload = payload[n+m:]
+	_, err = mem.ReadAt(payload, int64(binary.NativeEndian.Uint64(header[24:])))
+	must(err)
+	c.resource, c.attributes = map[string]string{}, map[string]string{}
+	for len(payload) > 0 { // the message ProcessContext
+		field, _, n := protowire.ConsumeField(payload)
+		must(protowire.ParseError(min(n, 0)))
+		_, _, tag := protowire.ConsumeTag(payload)
+		value, _ := protowire.ConsumeBytes(payload[tag:])
+		payload = payload[n:]
 		switch field {
 		case 1:
 			var r resourcepb.Resource
-			if err := proto.Unmarshal(value, &r); err != nil {
-				return nil, nil, err
-			}
+			must(proto.Unmarshal(value, &r))
 			for _, kv := range r.GetAttributes() {
-				res[kv.GetKey()] = text(kv.GetValue())
+				c.resource[kv.GetKey()] = text(kv.GetValue())
 			}
 		case 2:
 			var kv commonpb.KeyValue
-			if err := proto.Unmarshal(value, &kv); err != nil {
-				return nil, nil, err
-			}
-			attributes[kv.GetKey()] = text(kv.GetValue())
+			must(proto.Unmarshal(value, &kv))
+			c.attributes[kv.GetKey()] = text(kv.GetValue())
 		default:
-			return nil, nil, fmt.Errorf("field %d", field)
+			t.Fatalf("field %d", field)
 		}
 	}
-	return res, attributes, nil
+	return c
+}
+
+// mapped returns the address of this process's context.
+func mapped(t *testing.T) (at int64, found bool) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(maps), "OTEL_CTX")
+	if !found {
+		return 0, false
+	}
+	address, _, _ := strings.Cut(before[strings.LastIndexByte(before, '\n')+1:], "-")
+	at, err = strconv.ParseInt(address, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at, true
 }
 
 // text returns a value in a form for comparisons.

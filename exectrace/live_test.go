@@ -106,7 +106,6 @@ func find(t *testing.T, a *exectrace.Analysis, name string) *exectrace.Span {
 
 // A span that leaves its goroutine has a hole with a name.
 func TestHoles(t *testing.T) {
-	var ids []int64
 	a := analyzed(t, func() {
 		_, end := begin("handed on")
 		_, endNext := begin("next") // is not a child of the one before
@@ -130,7 +129,6 @@ func TestHoles(t *testing.T) {
 		_, _ = begin("open")
 	})
 	handed := find(t, a, "handed on")
-	ids = append(ids, handed.Goroutines[0].ID)
 	if got := reasons(handed); !strings.Contains(got, `its goroutine worked for span "next"`) || !strings.Contains(got, "the span ended on goroutine ") {
 		t.Errorf("holes of a span that was handed on: %q", got)
 	}
@@ -143,7 +141,7 @@ func TestHoles(t *testing.T) {
 	if open := find(t, a, "open"); !open.Open || !strings.Contains(reasons(open), "the span had not ended when the trace did") {
 		t.Errorf("holes of a span that did not end: %q", reasons(open))
 	}
-	if got := find(t, a, "next"); len(got.Holes) != 0 || got.Goroutines[0].ID != ids[0] {
+	if got := find(t, a, "next"); len(got.Holes) != 0 || got.Goroutines[0].ID != handed.Goroutines[0].ID {
 		t.Errorf("the span in between: %+v", got)
 	}
 }

@@ -176,7 +176,8 @@ func waitsInLock(t *testing.T) bool {
 	})
 }
 
-// The store gets the exact times of a slow span, with the span that held the lock.
+// The store gets the exact times of a slow span, with the span that held the lock. Shutdown has the
+// runtime trace nothing more, and may be called again.
 func TestRecorder(t *testing.T) {
 	r := record(t, exectrace.WithThreshold(slow), exectrace.WithBudget(1))
 	waits, holds := r.waitForLock(t)
@@ -216,6 +217,20 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("%d spans with exact times, %d recordings read, want 2 and 1", r.counter(t, "slow spans with exact times"), r.counter(t, "recordings read"))
 	}
 	r.records(t)
+
+	for range 2 {
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := r.Status(); rtrace.IsEnabled() || got.Recording || got.Err != nil {
+		t.Errorf("after Shutdown: got status %+v, a trace is on: %t", got, rtrace.IsEnabled())
+	}
+	before := r.counter(t, "slow spans")
+	r.waitForLock(t)
+	if got := r.counter(t, "slow spans"); got != before {
+		t.Errorf("%d slow spans after Shutdown", got-before)
+	}
 }
 
 // records waits until r records: it begins anew after a recording that the runtime wrote badly.
@@ -228,27 +243,4 @@ func (r *recorded) records(t *testing.T) {
 		}
 		return got.Recording
 	})
-}
-
-// Shutdown has the runtime trace nothing more, and may be called again.
-func TestShutdown(t *testing.T) {
-	r := record(t)
-	if !rtrace.IsEnabled() {
-		t.Error("no trace is on")
-	}
-	for range 2 {
-		if err := r.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	if rtrace.IsEnabled() {
-		t.Error("a trace is on after Shutdown")
-	}
-	if got := r.Status(); got.Recording || got.Err != nil {
-		t.Errorf("got status %+v, want no recording and no error", got)
-	}
-	r.waitForLock(t)
-	if got := r.counter(t, "slow spans"); got != 0 {
-		t.Errorf("%d slow spans after Shutdown", got)
-	}
 }

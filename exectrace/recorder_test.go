@@ -14,7 +14,7 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// What Start refuses has a reason.
+// What Start refuses has a reason. With WithOptIn it waits for a variable.
 func TestOptions(t *testing.T) {
 	s, err := store.New()
 	if err != nil {
@@ -42,14 +42,7 @@ func TestOptions(t *testing.T) {
 	if rtrace.IsEnabled() {
 		t.Error("a trace is on after Start failed")
 	}
-}
-
-func TestOptInWithoutVariable(t *testing.T) {
-	s, err := store.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := exectrace.Start(sdktrace.NewTracerProvider(), s, exectrace.WithOptIn())
+	r, err := exectrace.Start(tp, s, exectrace.WithOptIn()) // without the variable
 	if err != nil {
 		t.Fatal(err)
 	}

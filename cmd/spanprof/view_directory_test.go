@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	otelattribute "go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -34,31 +33,16 @@ func TestViewOfDirectory(t *testing.T) {
 	span.SetAttributes(otelattribute.String("http.route", "/slow/{id}"))
 	span.End(trace.WithTimestamp(start.Add(3 * time.Second)))
 	id := span.SpanContext().SpanID().String()
-	f := &profile.Function{ID: 1, Name: "main.slow"}
-	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}, &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7, TimeNanos: start.UnixNano(), DurationNanos: 10e9,
-		Function: []*profile.Function{f}, Location: []*profile.Location{l},
-		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{200, 2e9}, Label: map[string][]string{"profile_id": {id}, "span_id": {id}}}},
-	})
-	if err := s.Export(t.Context(), p); err != nil {
+	p := readPGO(t, cpuFile(t, filepath.Join(t.TempDir(), "cpu.pprof"), "main.slow", "", 200))
+	p.Sample[0].Label = map[string][]string{"profile_id": {id}, "span_id": {id}}
+	w := exporter.Window{Kind: exporter.KindCPU, Start: start, Duration: 10 * time.Second, Resource: res}
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(w, p)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := filepath.Glob(filepath.Join(dir, "segments-*", "0*"))
-	if err != nil || len(runs) != 1 {
-		t.Fatalf("runs %q, %v", runs, err)
-	}
-	damaged := filepath.Join(dir, "segments-1-1-0", "000000", "spans.json.gz")
-	if err := os.MkdirAll(filepath.Dir(damaged), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(damaged, []byte("no gzip"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damaged := writeFile(t, filepath.Join(dir, "segments-1-1-0", "000000", "spans.json.gz"), []byte("no gzip"))
 
 	page := viewing(t, dir)
 	for path, wants := range map[string][]string{

@@ -60,19 +60,10 @@ func FuzzTake(f *testing.F) {
 			return
 		}
 		var got int64
-		for _, p := range exported.Profiles() {
-			parsed, err := p.Parsed()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := parsed.CheckValid(); err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range parsed.Sample {
-				got += s.Value[0]
-				if slices.Contains(s.Label[labelkey.SpanAttribution], labelkey.Ambiguous) && len(s.Label[labelkey.SpanID]) > 0 {
-					t.Fatalf("an ambiguous sample has the span %v", s.Label)
-				}
+		for s := range samplesOf(t, exported) {
+			got += s.Value[0]
+			if slices.Contains(s.Label[labelkey.SpanAttribution], labelkey.Ambiguous) && len(s.Label[labelkey.SpanID]) > 0 {
+				t.Fatalf("an ambiguous sample has the span %v", s.Label)
 			}
 		}
 		if got > int64(samples) {

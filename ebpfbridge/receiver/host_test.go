@@ -6,6 +6,7 @@ package receiver
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -48,17 +49,13 @@ func TestHost(t *testing.T) {
 	for _, p := range exported.Profiles() {
 		v, _ := p.Resource().Set().Value("service.name")
 		services = append(services, v.AsString())
-		parsed, err := p.Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
 		if p.Kind() != exporter.KindHost {
 			t.Errorf("kind %s, want host", p.Kind())
 		}
-		for _, s := range parsed.Sample {
-			l := s.Label
-			labels = append(labels, first(l[LabelProcess])+" "+first(l[labelkey.ProfileID])+" "+first(l[labelkey.SpanID])+" "+first(l[labelkey.SpanAttribution])+" "+first(l[LabelThread])+first(l[LabelCPU])+first(l[LabelContainer]))
-		}
+	}
+	for s := range samplesOf(t, exported) {
+		of := func(label string) string { return strings.Join(s.Label[label], "") }
+		labels = append(labels, strings.Join([]string{of(LabelProcess), of(labelkey.ProfileID), of(labelkey.SpanID), of(labelkey.SpanAttribution), of(LabelThread) + of(LabelCPU) + of(LabelContainer)}, " "))
 	}
 	if want := []string{"(no executable)", "process.executable.name", "service.name"}; !slices.Equal(services, want) {
 		t.Errorf("services %q, want %q", services, want)
@@ -85,13 +82,6 @@ func TestHost(t *testing.T) {
 	if _, err := NewHost(nil); err == nil {
 		t.Error("no error without an exporter")
 	}
-}
-
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
 }
 
 // What no agent measures spoils no sums: it is refused, or counted as no CPU profile.

@@ -33,18 +33,12 @@ func serveUnix(t *testing.T, r *Receiver, change func(*Listener)) string {
 		t.Fatal(err)
 	}
 	change(l)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.ServeGRPC(ctx, l) }()
 	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("got %v after the end, want no socket", err)
 		}
 	})
+	serving(t, func(ctx context.Context) error { return r.ServeGRPC(ctx, l) })
 	return path
 }
 

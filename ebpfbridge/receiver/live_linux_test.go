@@ -36,7 +36,6 @@ type live struct {
 	target   string
 	messages chan *collectorpb.ExportProfilesServiceRequest // of the agent
 	ended    <-chan struct{}                                // closed when the agent has ended
-	receiver *Receiver
 }
 
 // another is a user without rights: the target's.
@@ -67,26 +66,17 @@ func startLive(t *testing.T) live {
 	dir := buildPrograms(t, "./memlock", "./ebpftarget")
 	r, _ := newReceiver(t)
 	l := live{
-		receiver: r,
 		target:   filepath.Join(dir, "ebpftarget"),
 		messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000),
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() {
-		served <- l.receiver.serveAgents(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
+	serving(t, func(ctx context.Context) error {
+		return r.serveAgents(ctx, listener, func(_ context.Context, _ string, m *collectorpb.ExportProfilesServiceRequest) error {
 			select {
 			case l.messages <- m:
 			case <-ctx.Done():
 			}
 			return nil
 		})
-	}()
-	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
 	})
 	l.ended = startAgent(t, "setpriv", "--inh-caps=-all", "--bounding-set=-all,+"+strings.Join(agentCapabilities(t), ",+"), filepath.Join(dir, "memlock"), agent,
 		"-collection-agent", "unix://"+path, "-disable-tls", "-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
@@ -211,7 +201,7 @@ func (l live) check(t *testing.T, load string, cpu time.Duration) (missing strin
 // of threads. On a busy machine agents lose samples, of both names.
 func checkClocks(t *testing.T, truth truth, got []*collectorpb.ExportProfilesServiceRequest) {
 	t.Helper()
-	_, _, exported := truth.compare(t, got, WithTimelines(timelines{truth}))
+	_, _, exported := truth.compare(t, got, WithTimelines(truth))
 	host, clock := map[string]float64{}, map[string]float64{}
 	var all, allByClock, samples float64
 	for s := range ofSpans(t, exported) {

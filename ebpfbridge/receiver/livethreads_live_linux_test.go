@@ -36,15 +36,7 @@ func serveHost(t *testing.T) (h *Host, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.handout.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	serving(t, func(ctx context.Context) error { return h.handout.Serve(ctx, l) })
 	return h, path
 }
 

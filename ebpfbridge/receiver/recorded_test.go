@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,7 @@ func TestRecorded(t *testing.T) {
 			if s.Witnessed != 0 {
 				t.Errorf("got %+v, want first samples and ambiguous ones", s)
 			}
-			sum, r, exported = truth.compare(t, messages, WithTimelines(timelines{truth}))
+			sum, r, exported = truth.compare(t, messages, WithTimelines(truth))
 			t.Logf("with timelines %v", sum)
 			if s := r.Status(); sum.wrong != 0 || s.Placed == 0 {
 				t.Errorf("with timelines: %v, %+v", sum, s)
@@ -101,20 +102,11 @@ func TestRecorded(t *testing.T) {
 func checkExported(t *testing.T, s Status, exported *exportertest.Recorder) {
 	t.Helper()
 	var certain, unclear int64
-	for _, p := range exported.Profiles() {
-		parsed, err := p.Parsed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := parsed.CheckValid(); err != nil {
-			t.Error(err)
-		}
-		for _, sample := range parsed.Sample {
-			if slices.Equal(sample.Label[labelkey.SpanAttribution], []string{labelkey.Ambiguous}) {
-				unclear += sample.Value[0]
-			} else {
-				certain += sample.Value[0]
-			}
+	for sample := range samplesOf(t, exported) {
+		if slices.Equal(sample.Label[labelkey.SpanAttribution], []string{labelkey.Ambiguous}) {
+			unclear += sample.Value[0]
+		} else {
+			certain += sample.Value[0]
 		}
 	}
 	if certain != int64(s.First+s.Witnessed+s.Spanless) || unclear != int64(s.Ambiguous) {
@@ -139,15 +131,29 @@ func checkFramesOfKernel(t *testing.T, exported *exportertest.Recorder) {
 }
 
 // ofSpans yields the exported samples that have a span.
-func ofSpans(tb testing.TB, exported *exportertest.Recorder) func(func(*profile.Sample) bool) {
+func ofSpans(t *testing.T, exported *exportertest.Recorder) iter.Seq[*profile.Sample] {
+	return func(yield func(*profile.Sample) bool) {
+		for s := range samplesOf(t, exported) {
+			if len(s.Label[labelkey.SpanID]) > 0 && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// samplesOf yields the exported samples. Their profiles are valid.
+func samplesOf(t *testing.T, exported *exportertest.Recorder) iter.Seq[*profile.Sample] {
 	return func(yield func(*profile.Sample) bool) {
 		for _, p := range exported.Profiles() {
 			parsed, err := p.Parsed()
+			if err == nil {
+				err = parsed.CheckValid()
+			}
 			if err != nil {
-				tb.Fatal(err)
+				t.Fatal(err)
 			}
 			for _, s := range parsed.Sample {
-				if len(s.Label[labelkey.SpanID]) > 0 && !yield(s) {
+				if !yield(s) {
 					return
 				}
 			}

@@ -43,16 +43,22 @@ func serveTCP(t *testing.T, r *Receiver, take takeFunc) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serving(t, func(ctx context.Context) error { return r.serve(ctx, listener, take) })
+	return listener.Addr().String()
+}
+
+// serving runs serve until the end of the test.
+func serving(t *testing.T, serve func(context.Context) error) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- r.serve(ctx, listener, take) }()
+	go func() { done <- serve(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return listener.Addr().String()
 }
 
 // dial connects to an address until the end of the test.

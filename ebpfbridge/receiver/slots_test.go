@@ -15,40 +15,20 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/spanprof/spanprof/internal/nettest"
 )
 
-// pipes is a listener on pipes in memory.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-func (p pipes) Close() error { return nil }
-
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
-
-func (p pipes) dial(context.Context, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	p <- server
-	return client, nil
-}
-
 // inBubble serves on pipes with a fake clock.
-func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
+func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p *nettest.Memory)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := make(pipes, 1000)
+		p := nettest.NewMemory()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		r, _ := newReceiver(t)
 		go func() { done <- r.serve(ctx, p, take) }()
 		test(t, p)
 		stop()
-		close(p)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -56,9 +36,12 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p pipes)) {
 }
 
 // silent connects and sends a preface and settings of HTTP/2, and perhaps more.
-func silent(t *testing.T, p pipes, more string) <-chan time.Duration {
+func silent(t *testing.T, p *nettest.Memory, more string) <-chan time.Duration {
 	t.Helper()
-	conn, _ := p.dial(t.Context(), "")
+	conn, err := p.DialContext(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan time.Duration, 1)
 	started := time.Now()
 	go func() {
@@ -75,9 +58,9 @@ func silent(t *testing.T, p pipes, more string) <-chan time.Duration {
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 // client returns a client in the bubble. The caller closes it.
-func client(t *testing.T, p pipes) *grpc.ClientConn {
+func client(t *testing.T, p *nettest.Memory) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(p.dial))
+	conn, err := grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return p.DialContext(ctx, "", address) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +74,7 @@ func TestSilentConnections(t *testing.T) {
 		taken++
 		return nil
 	}
-	inBubble(t, take, func(t *testing.T, p pipes) {
+	inBubble(t, take, func(t *testing.T, p *nettest.Memory) {
 		var ended []<-chan time.Duration
 		for i := range maxConnections {
 			ended = append(ended, silent(t, p, []string{"", preface}[i%2]))
@@ -121,7 +104,7 @@ func TestSilentConnections(t *testing.T) {
 // half is counted.
 func TestIdleConnection(t *testing.T) {
 	for _, stream := range []bool{false, true} {
-		inBubble(t, nil, func(t *testing.T, p pipes) {
+		inBubble(t, nil, func(t *testing.T, p *nettest.Memory) {
 			reported := reports(t)
 			conn := client(t, p)
 			conn.Connect()

@@ -172,9 +172,7 @@ func (t truth) compareRecord(sum *score, rec record, list []placed) {
 	}
 }
 
-// timelines are Timelines with the truth about a process.
-type timelines struct{ truth truth }
-
-func (t timelines) SpanAt(thread int64, at time.Time) (id string, known bool) {
-	return t.truth.at(thread, uint64(at.UnixNano()))
+// SpanAt makes truth Timelines.
+func (t truth) SpanAt(thread int64, at time.Time) (id string, known bool) {
+	return t.at(thread, uint64(at.UnixNano()))
 }

@@ -38,18 +38,12 @@ func take(t *testing.T, messages []message, opts ...Option) ([]string, Status) {
 
 func lines(t *testing.T, exported *exportertest.Recorder) (lines []string) {
 	t.Helper()
-	for _, p := range exported.Profiles() {
-		parsed, err := p.Parsed()
-		if err != nil {
-			t.Fatal(err)
+	for s := range samplesOf(t, exported) {
+		line := []string{fmt.Sprintf("%d frames, %d:", len(s.Location), s.Value)}
+		for _, k := range slices.Sorted(maps.Keys(s.Label)) {
+			line = append(line, k+"="+strings.Join(s.Label[k], ","))
 		}
-		for _, s := range parsed.Sample {
-			line := []string{fmt.Sprintf("%d frames, %d:", len(s.Location), s.Value)}
-			for _, k := range slices.Sorted(maps.Keys(s.Label)) {
-				line = append(line, k+"="+strings.Join(s.Label[k], ","))
-			}
-			lines = append(lines, strings.Join(line, " "))
-		}
+		lines = append(lines, strings.Join(line, " "))
 	}
 	slices.Sort(lines)
 	return lines

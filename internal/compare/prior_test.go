@@ -23,17 +23,6 @@ func same(n, variance, counting float64) pair {
 	return pair{m, m}
 }
 
-// A function needs ten samples per unit for a test.
-func TestFewSamples(t *testing.T) {
-	c := comparison{before: make([]unit, 3), after: make([]unit, 4), sample: 1e7}
-	if !c.testable(70 * 1e7) {
-		t.Error("70 samples in 7 units are not tested")
-	}
-	if c.testable(69.9 * 1e7) {
-		t.Error("69.9 samples in 7 units are tested")
-	}
-}
-
 // The fit finds the line of the variances, within its bounds.
 func TestFit(t *testing.T) {
 	parts := func(clusters, common float64) (all []pair) {

@@ -36,20 +36,16 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-func TestRecursionCountsOnce(t *testing.T) {
-	s := sideOf(t, "", 1, func(c *cpu) { c.add("main > walk > walk > walk", 50) })
-	walk := function(t, result(t, s, s, ""), "walk")
-	near(t, "total", walk.Total.Before, 50*1e7/10)
-	near(t, "self", walk.Self.Before, 50*1e7/10)
-}
-
-// Where the runtime interrupts a function is the function's.
-func TestInterruptedFunction(t *testing.T) {
-	s := sideOf(t, "", 1, func(c *cpu) { c.add("main > loop > runtime.asyncPreempt", 50) })
-	r := result(t, s, s, "")
-	near(t, "self", function(t, r, "loop").Self.Before, 50*1e7/10)
-	if len(r.Functions) != 2 {
-		t.Errorf("functions: %+v", r.Functions)
+// A recursive function counts once. Where the runtime interrupts a function is the function's.
+func TestLeaves(t *testing.T) {
+	for stack, name := range map[string]string{"main > walk > walk > walk": "walk", "main > loop > runtime.asyncPreempt": "loop"} {
+		s := sideOf(t, "", 1, func(c *cpu) { c.add(stack, 50) })
+		r := result(t, s, s, "")
+		near(t, "total", function(t, r, name).Total.Before, 50*1e7/10)
+		near(t, "self", function(t, r, name).Self.Before, 50*1e7/10)
+		if len(r.Functions) != 2 {
+			t.Errorf("functions: %+v", r.Functions)
+		}
 	}
 }
 
@@ -153,12 +149,13 @@ func TestNewFunction(t *testing.T) {
 // without them unless they are nearly nothing.
 func TestFunctionsTested(t *testing.T) {
 	s := sideOf(t, "", 3, func(c *cpu) {
-		c.add("main > small", 5)
+		c.add("main > small", 9)
+		c.add("main > enough", 10)
 		c.add("main > walk", 100)
 		c.add("main > walk > leaf", 100)
 	})
 	r := result(t, s, s, "")
-	for name, want := range map[string][2]bool{"walk": {true, true}, "leaf": {true, false}, "small": {false, false}} {
+	for name, want := range map[string][2]bool{"walk": {true, true}, "leaf": {true, false}, "enough": {true, false}, "small": {false, false}} {
 		if f := function(t, r, name); f.Total.Test != nil != want[0] || f.Self.Test != nil != want[1] {
 			t.Errorf("%s: tests %v, %v, want %v", name, f.Total.Test, f.Self.Test, want)
 		}

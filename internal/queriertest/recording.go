@@ -73,7 +73,7 @@ func questionOf(request *http.Request) (string, error) {
 	if strings.HasSuffix(request.Header.Get("Content-Type"), "json") {
 		err = json.Unmarshal(body, &fields)
 	} else {
-		fields = fieldsOf(body)
+		fields = Fields(body)
 	}
 	if err != nil {
 		return "", err
@@ -85,13 +85,13 @@ func questionOf(request *http.Request) (string, error) {
 	return path.Base(request.URL.Path) + " " + string(text), err
 }
 
-// fieldNames are the fields of a SelectMergeStacktracesRequest in protobuf.
+// fieldNames are the fields of SelectMergeStacktracesRequest and SelectMergeProfileRequest.
 var fieldNames = map[uint64]string{
 	1: "profileTypeID", 2: "labelSelector", 3: "start", 4: "end", 6: "format", 10: "traceIdSelector", 11: "spanSelector",
 }
 
-// fieldsOf reads a SelectMergeStacktracesRequest in protobuf.
-func fieldsOf(message []byte) map[string]any {
+// Fields reads a request for a profile in protobuf.
+func Fields(message []byte) map[string]any {
 	fields := map[string]any{}
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)

@@ -160,8 +160,12 @@ func elfFile(names string, symbols []elf.Sym64, change func(*elf.Header64, []elf
 		{Type: uint32(elf.SHT_NOTE), Off: at + uint64(len(note)+len(names)+24*len(symbols)), Size: uint64(len(ofGo))},
 	}
 	change(&h, sections)
+	return written(h, sections, []byte(note+names), symbols, []byte(ofGo))
+}
+
+func written(parts ...any) *bytes.Reader {
 	var b bytes.Buffer
-	for _, part := range []any{h, sections, []byte(note + names), symbols, []byte(ofGo)} {
+	for _, part := range parts {
 		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
 			panic(err)
 		}
@@ -261,13 +265,7 @@ func stripped(change func(programs []elf.Prog64, table []byte)) *bytes.Reader {
 	}
 	programs := []elf.Prog64{{Type: uint32(elf.PT_LOAD)}, {Type: uint32(elf.PT_GNU_EH_FRAME), Off: 64 + 2*56, Vaddr: 1000, Filesz: uint64(len(table))}}
 	change(programs, table)
-	var b bytes.Buffer
-	for _, part := range []any{h, programs, table} {
-		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
-			panic(err)
-		}
-	}
-	return bytes.NewReader(b.Bytes())
+	return written(h, programs, table)
 }
 
 // Functions of a stripped file have the name of the file.

@@ -23,20 +23,6 @@ import (
 	"github.com/spanprof/spanprof/store"
 )
 
-// large is a server with a number of series.
-type large struct{ series int }
-
-func (s large) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
-	switch r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] {
-	case "Series":
-		set := `{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"}]}`
-		_, _ = fmt.Fprintf(w, `{"labelsSet":[%s]}`, strings.Join(slices.Repeat([]string{set}, s.series), ","))
-	default:
-		_, _ = io.WriteString(w, "{}")
-	}
-}
-
 func viewOf(t *testing.T, server http.Handler) *view {
 	t.Helper()
 	s := httptest.NewServer(server)
@@ -52,7 +38,7 @@ func viewOf(t *testing.T, server http.Handler) *view {
 
 // One page has 64 calls.
 func TestCallsOfAPage(t *testing.T) {
-	v := viewOf(t, large{})
+	v := viewOf(t, &fake{})
 	for range 64 {
 		if _, err := v.client.Total(v.ctx, querier.Selector{}); err != nil {
 			t.Fatal(err)
@@ -93,7 +79,7 @@ func TestNear(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/Series"):
-				large{series: 1}.ServeHTTP(w, r)
+				_, _ = io.WriteString(w, `{"labelsSet":[{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"`+cpuType+`"}]}]}`)
 			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(asked.End-asked.Start)*time.Millisecond <= nearTime && total > 0:
 				_, _ = io.WriteString(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa"}]}]}]}`)
 			default:
@@ -109,10 +95,10 @@ func TestNear(t *testing.T) {
 
 // A page lists at most 20,000 services, versions and types.
 func TestSeriesOfAPage(t *testing.T) {
-	if all, err := viewOf(t, large{series: 20_000}).series(); err != nil || len(all) != 20_000 {
+	if all, err := viewOf(t, &fake{types: slices.Repeat([]string{cpuType}, 20_000)}).series(); err != nil || len(all) != 20_000 {
 		t.Errorf("%d series, %v", len(all), err)
 	}
-	if _, err := viewOf(t, large{series: 20_001}).series(); err == nil || !strings.Contains(err.Error(), "has 20001 services, versions and types, and a page takes 20000") {
+	if _, err := viewOf(t, &fake{types: slices.Repeat([]string{cpuType}, 20_001)}).series(); err == nil || !strings.Contains(err.Error(), "has 20001 services, versions and types, and a page takes 20000") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -39,28 +39,6 @@ func except(t *testing.T, method string, other http.Handler) http.Handler {
 	})
 }
 
-// Faulty answers of a server become text on the page.
-func TestFaults(t *testing.T) {
-	const merge, asProto = "SelectMergeStacktraces", "application/proto"
-	for name, test := range map[string]struct {
-		server http.Handler
-		want   string
-	}{
-		"a limit":       {answers(400, "application/json", `{"code":"invalid_argument","message":"the query time range exceeds the limit (max_query_length, actual: 48h0m0s, limit: 24h0m0s)"}`), "Series: the server answers 400 Bad Request: the query time range exceeds the limit"},
-		"an old server": {except(t, merge, answers(200, asProto, "\x0a\x02\x18\x01")), "not in the pprof format: a Pyroscope server has that since version 2.2"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := over(t, test.server, 1<<20)
-			for _, format := range []string{"json", "text", "pprof"} {
-				w := get(t, h, "/", "query", "codesearch.cpu", "format", format)
-				if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), test.want) || w.Body.Len() > 2000 {
-					t.Errorf("%s: status %d: %s, want %q", format, w.Code, w.Body, test.want)
-				}
-			}
-		})
-	}
-}
-
 // A client that disconnects cancels its calls to the server.
 func TestClientGoesAway(t *testing.T) {
 	asked := make(chan struct{})

@@ -170,10 +170,8 @@ func TestIsUnimplemented(t *testing.T) {
 func TestParseType(t *testing.T) {
 	for id, want := range map[string]Type{
 		"process_cpu:cpu:nanoseconds:cpu:nanoseconds":           {Kind: "cpu", Sample: "cpu", Unit: "nanoseconds"},
-		"process_cpu:samples:count:cpu:nanoseconds":             {Kind: "cpu", Sample: "samples", Unit: "count"},
 		"process_cpu:wall:nanoseconds:cpu:nanoseconds":          {Kind: "wall", Sample: "wall", Unit: "nanoseconds"},
 		"process_cpu:exceptions:count::":                        {Kind: "cpu", Sample: "exceptions", Unit: "count"},
-		"wall:samples:count:wall:nanoseconds":                   {Kind: "wall", Sample: "samples", Unit: "count"},
 		"host:cpu:nanoseconds:cpu:nanoseconds":                  {Kind: "host", Sample: "cpu", Unit: "nanoseconds"},
 		"memory:inuse_space:bytes:space:bytes":                  {Kind: "heap", Sample: "inuse_space", Unit: "bytes"},
 		"memory:alloc_in_new_tlab_bytes:bytes:space:bytes":      {Kind: "heap", Sample: "alloc_space", Unit: "bytes"},

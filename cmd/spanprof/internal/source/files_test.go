@@ -101,14 +101,6 @@ func read(t *testing.T, arg string, kinds ...exporter.Kind) (all []*source.Profi
 	return all, first
 }
 
-func kinds(profiles []*source.Profile) []exporter.Kind {
-	var all []exporter.Kind
-	for _, p := range profiles {
-		all = append(all, p.Kind())
-	}
-	return all
-}
-
 var (
 	begin      = time.Date(2026, 11, 21, 13, 4, 5, 0, time.UTC)
 	cpuTypes   = []string{"samples", "cpu"}
@@ -119,35 +111,6 @@ var (
 // name is the name of a file of the file exporter, some seconds after begin.
 func name(seconds int, rest string) string {
 	return begin.Add(time.Duration(seconds)*time.Second).Format("20060102T150405.000000000Z") + "-" + rest + ".pprof.gz"
-}
-
-// The kind of a file is recognised by its columns and its name.
-func TestKinds(t *testing.T) {
-	cpu, contentions := made{types: cpuTypes, period: "cpu", values: []int64{1, 2}}, made{types: mutexTypes, period: "contentions", values: []int64{1, 2}}
-	for file, test := range map[string]struct {
-		made
-		want exporter.Kind
-	}{
-		"a.pprof":                   {cpu, exporter.KindCPU},
-		name(0, "shop-host"):        {cpu, exporter.KindHost},
-		"mutex.pb.gz":               {contentions, exporter.KindMutex},
-		"shop.block.pprof":          {contentions, exporter.KindBlock},
-		name(0, "mutex-shop-block"): {contentions, exporter.KindBlock},
-		name(0, "block-mutex"):      {contentions, exporter.KindMutex},
-		"contentions.pb.gz":         {contentions, "contention"},
-		"heap.pb.gz":                {made{types: heapTypes, period: "space", values: []int64{1, 2, 3, 4}}, exporter.KindHeap},
-		"fgprof.pb.gz":              {made{types: []string{"samples", "time"}, values: []int64{1, 2}}, exporter.KindWall},
-		"goroutine.pb.gz":           {made{types: []string{"goroutine"}, values: []int64{1}}, exporter.KindGoroutine},
-		"parca.pb.gz":               {made{types: []string{"samples"}, period: "cpu", values: []int64{1}}, exporter.KindCPU},
-		"other.pb.gz":               {made{types: []string{"samples"}, period: "cycles", values: []int64{1}}, "other_samples"},
-	} {
-		path := filepath.Join(t.TempDir(), file)
-		write(t, path, test.bytes(t))
-		profiles, err := read(t, path)
-		if got := kinds(profiles); err != nil || !slices.Equal(got, []exporter.Kind{test.want}) {
-			t.Errorf("%s: %v, %v, want %s", file, got, err, test.want)
-		}
-	}
 }
 
 // A directory of the file exporter has the runs of one process after another.

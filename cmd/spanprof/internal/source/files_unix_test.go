@@ -75,12 +75,7 @@ func TestNamedPipe(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := source.Parse(fmt.Sprintf("/dev/fd/%d", r.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	if err := s.Read(t.Context(), "", func(err error) { t.Error(err) }, func(*source.Profile) error { found++; return nil }); err != nil || found != 1 {
-		t.Errorf("%d profiles, %v", found, err)
+	if found, err := read(t, fmt.Sprintf("/dev/fd/%d", r.Fd())); err != nil || len(found) != 1 {
+		t.Errorf("%d profiles, %v", len(found), err)
 	}
 }

@@ -6,7 +6,6 @@ package source_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
+	"github.com/spanprof/spanprof/internal/queriertest"
 )
 
 // fakeQuerier answers as a Pyroscope server does, with one function per profile
@@ -79,12 +79,13 @@ func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Content-Type"); got != "application/proto" {
 			q.t.Errorf("Content-Type %q", got)
 		}
-		texts, times := decodeRequest(q.t, body)
-		if len(times) != 2 || times[1]-times[0] != uint64((30*time.Minute).Milliseconds()) {
-			q.t.Errorf("times %v, want 30 minutes", times)
+		fields := queriertest.Fields(body)
+		if from, until := fields["start"].(uint64), fields["end"].(uint64); until-from != uint64((30 * time.Minute).Milliseconds()) {
+			q.t.Errorf("from %d until %d, want 30 minutes", from, until)
 		}
-		q.requests = append(q.requests, strings.Join(texts, " "))
-		part := strings.Split(texts[0], ":")
+		profileType, selector := fields["profileTypeID"].([]string)[0], fields["labelSelector"].([]string)[0]
+		q.requests = append(q.requests, profileType+" "+selector)
+		part := strings.Split(profileType, ":")
 		function := &profile.Function{ID: 1, Name: "main.work"}
 		location := &profile.Location{ID: 1, Line: []profile.Line{{Function: function, Line: 7}}}
 		p := &profile.Profile{
@@ -96,32 +97,13 @@ func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := p.WriteUncompressed(&b); err != nil {
 			q.t.Error(err)
 		}
-		if strings.Contains(texts[1], `"empty"`) {
+		if strings.Contains(selector, `"empty"`) {
 			b.Reset()
 		}
 		_, _ = w.Write(b.Bytes())
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-// decodeRequest reads the fields of a SelectMergeProfileRequest.
-func decodeRequest(t *testing.T, b []byte) (texts []string, times []uint64) {
-	t.Helper()
-	for len(b) > 0 {
-		key, n := binary.Uvarint(b)
-		value, m := binary.Uvarint(b[n:])
-		b = b[n+m:]
-		if want := uint64(len(texts) + len(times) + 1); key>>3 != want {
-			t.Fatalf("field %d, want %d", key>>3, want)
-		}
-		if key&7 == 2 {
-			texts, b = append(texts, string(b[:value])), b[value:]
-		} else {
-			times = append(times, value)
-		}
-	}
-	return texts, times
 }
 
 const (
