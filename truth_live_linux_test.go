@@ -26,7 +26,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/livetest"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 // threadCPU returns the CPU time of the calling thread.
@@ -185,32 +188,61 @@ func (w *truthful) loop(d time.Duration) {
 }
 
 // TestTruth compares the labelled CPU time with the time that the threads took, and
-// every label with its stack.
+// every label with its stack: by runtime/pprof and by package profiler.
 func TestTruth(t *testing.T) {
 	if !spanprof.ReadsGoroutineLabels() {
 		t.Skip("by the public API alone a worker keeps the labels of its last job, as documented")
 	}
-	for _, all := range []bool{false, true} {
-		t.Run(fmt.Sprintf("all spans %t", all), func(t *testing.T) {
-			livetest.Doubling(t, time.Second, func(d time.Duration) string { return measureTruth(t, all, d) })
-		})
+	for reader, record := range map[string]func(t *testing.T, run func()) *profile.Profile{"runtime/pprof": byPprof, "profiler": byProfiler} {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, all spans %t", reader, all), func(t *testing.T) {
+				livetest.Doubling(t, time.Second, func(d time.Duration) string {
+					w := &truthful{tracer: spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")}
+					return w.compare(t, all, record(t, func() { w.loop(d) }))
+				})
+			})
+		}
 	}
 }
 
-// measureTruth runs the workload for d. Wrong labels are errors of the test; an
-// amount that is off may be chance, and is returned.
-func measureTruth(t *testing.T, all bool, d time.Duration) (off string) {
-	w := &truthful{tracer: spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")}
+// byPprof records run as programs do by themselves.
+func byPprof(t *testing.T, run func()) *profile.Profile {
+	t.Helper()
 	var b bytes.Buffer
 	if err := pprof.StartCPUProfile(&b); err != nil {
 		t.Fatal(err)
 	}
-	w.loop(d)
+	run()
 	pprof.StopCPUProfile()
 	p, err := profile.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// byProfiler records run as a window of a Profiler.
+func byProfiler(t *testing.T, run func()) *profile.Profile {
+	t.Helper()
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := rec.Profiles()[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// compare returns which amount is off, which may be chance. Wrong labels are errors of the
+// test.
+func (w *truthful) compare(t *testing.T, all bool, p *profile.Profile) (off string) {
 	samples := map[string]float64{}
 	for _, s := range p.Sample {
 		for _, name := range []string{"Heavy", "Light", "Unlabelled"} {
@@ -238,7 +270,7 @@ func measureTruth(t *testing.T, all bool, d time.Duration) (off string) {
 			return fmt.Sprintf("%s work: %.0f samples, want %.0f ± %.0f", name, samples[name], want, most)
 		}
 	}
-	t.Logf("%v: samples %v, thread CPU %v ns", d, samples, used)
+	t.Logf("samples %v, thread CPU %v ns", samples, used)
 	return ""
 }
 
