@@ -8,11 +8,7 @@ import (
 	"crypto/tls"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -21,23 +17,11 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
-
-func newProfile() *exporter.Profile {
-	return exporter.NewParsedProfile(exporter.Window{
-		Kind:     exporter.KindCPU,
-		Start:    time.Now(),
-		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
-	}, &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Period:     1e7,
-		Sample:     []*profile.Sample{{Value: []int64{1, 1e7}, Label: map[string][]string{"span_name": {"GET /"}}}},
-	})
-}
 
 // export gives a profile to a new exporter, which is shut down with the test.
 func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
@@ -51,7 +35,7 @@ func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
 			t.Error(err)
 		}
 	})
-	if err := e.Export(t.Context(), newProfile()); err != nil {
+	if err := e.Export(t.Context(), otlptest.Profile(1)); err != nil {
 		t.Fatal(err)
 	}
 	return e
