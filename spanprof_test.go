@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"net/url"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -22,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
@@ -33,24 +31,6 @@ func labelsOf(ctx context.Context) string {
 		return true
 	})
 	return strings.Join(labels, " ")
-}
-
-// reports collects what goes to otel.Handle during a test.
-func reports(t *testing.T) func() []string {
-	t.Helper()
-	var mu sync.Mutex
-	var got []string
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, err.Error())
-	}))
-	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(got)
-	}
 }
 
 func attributes(span sdktrace.ReadOnlySpan) map[string]string {
@@ -285,7 +265,7 @@ func TestNilArguments(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := reports(t)
+			said := reporttest.Collect(t)
 			test.call(t)
 			if got := said(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
 				t.Errorf("got reports %q, want one with %q", got, test.report)
