@@ -88,12 +88,12 @@ func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
 			if err := p.Profile(t.Context(), io.Discard, exporter.KindCPU, time.Second); !errors.Is(err, profiler.ErrCPUInUse) {
 				t.Errorf("Profile: %v, want ErrCPUInUse", err)
 			}
-			until(t, func() bool { return p.Status().WindowsSkipped > 1 })
+			livetest.Until(t, func() bool { return p.Status().WindowsSkipped > 1 })
 			if got := p.Status(); !strings.HasPrefix(got.CPU, "another CPU profile is running") || !got.CPUStart.IsZero() || got.CPUForeign != 1 {
 				t.Errorf("Status() = %+v, want one foreign profile", got)
 			}
 			theirs.stop(t)
-			until(t, func() bool { return len(rec.Profiles()) > 1 })
+			livetest.Until(t, func() bool { return len(rec.Profiles()) > 1 })
 			if err := pprof.StartCPUProfile(io.Discard); err == nil {
 				t.Error("the program has the CPU profiler while ours runs")
 			}
@@ -241,7 +241,7 @@ func TestSlowStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return len(rec.Profiles()) > 2 })
+	livetest.Until(t, func() bool { return len(rec.Profiles()) > 2 })
 	if got := p.Status(); !strings.HasPrefix(got.CPU, "waiting until another CPU profile") {
 		t.Errorf("Status() = %+v", got)
 	}
@@ -252,7 +252,7 @@ func TestSlowStop(t *testing.T) {
 	}
 	release()
 	flush(t, p)
-	until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
+	livetest.Until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
 	shutdown(t, p)
 	free(t)
 }
@@ -263,7 +263,7 @@ func TestProfilerHasNoLabels(t *testing.T) {
 	p, _ := start(t, profiler.WithWindow(endless))
 	flush(t, p)
 	pprof.SetGoroutineLabels(t.Context())
-	until(t, profiling)
+	livetest.Until(t, profiling)
 	var all strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
 		t.Fatal(err)
