@@ -293,34 +293,32 @@ func exported(t *testing.T, exp sdktrace.SpanExporter) {
 	}
 }
 
-func TestDisabled(t *testing.T) {
-	for _, name := range []string{"OTEL_SDK_DISABLED", "SPANPROF_DISABLED"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "true")
+// The environment disables spanprof, and enables it where a program uses WithOptIn.
+func TestEnvironment(t *testing.T) {
+	for _, test := range []struct {
+		variable string // is true; "" for none
+		options  []spanprof.Option
+		labels   bool
+	}{
+		{"OTEL_SDK_DISABLED", nil, false},
+		{"SPANPROF_DISABLED", nil, false},
+		{"", []spanprof.Option{spanprof.WithOptIn()}, false},
+		{"SPANPROF_ENABLED", []spanprof.Option{spanprof.WithOptIn()}, true},
+	} {
+		t.Run(test.variable, func(t *testing.T) {
+			if test.variable != "" {
+				t.Setenv(test.variable, "true")
+			}
 			recorder := tracetest.NewSpanRecorder()
 			tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
-				sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())))
+				sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(test.options...))), test.options...)
 			ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-			if got := labelsOf(ctx); got != "" {
-				t.Errorf("labels %s", got)
-			}
+			labels := labelsOf(ctx)
 			span.End()
-			if got := attributes(recorder.Ended()[0]); len(got) != 0 {
-				t.Errorf("attributes %v", got)
+			if got := attributes(recorder.Ended()[0]); (labels != "") != test.labels || (len(got) != 0) != test.labels {
+				t.Errorf("labels %q, attributes %v", labels, got)
 			}
 		})
-	}
-}
-
-func TestOptIn(t *testing.T) {
-	for _, enabled := range []string{"", "true"} {
-		t.Setenv("SPANPROF_ENABLED", enabled)
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
-		ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-		if got := labelsOf(ctx); (got != "") != (enabled == "true") {
-			t.Errorf("SPANPROF_ENABLED=%q: labels %q", enabled, got)
-		}
-		span.End()
 	}
 }
 
