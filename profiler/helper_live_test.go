@@ -113,32 +113,25 @@ func free(t *testing.T) {
 		all := stacks()
 		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })
 	})
-	startForeign(t).stop(t)
+	startForeign(t)()
 }
 
-// foreign is a CPU profile that the program runs by itself.
-type foreign struct {
-	bytes.Buffer
-}
-
-func startForeign(t *testing.T) *foreign {
+// startForeign starts a CPU profile that the program runs by itself. stop ends it and returns it.
+func startForeign(t *testing.T) (stop func() *profile.Profile) {
 	t.Helper()
-	f := new(foreign)
-	if err := pprof.StartCPUProfile(f); err != nil {
+	var b bytes.Buffer
+	if err := pprof.StartCPUProfile(&b); err != nil {
 		t.Fatal(err)
 	}
-	return f
-}
-
-// stop ends the program's profile and returns it.
-func (f *foreign) stop(t *testing.T) *profile.Profile {
-	t.Helper()
-	pprof.StopCPUProfile()
-	p, err := profile.Parse(&f.Buffer)
-	if err != nil {
-		t.Fatal(err)
+	return func() *profile.Profile {
+		t.Helper()
+		pprof.StopCPUProfile()
+		p, err := profile.Parse(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
-	return p
 }
 
 // wait returns when an error with a text was reported, some time after the call that found it.
