@@ -27,7 +27,7 @@ func TestConcurrentEnds(t *testing.T) {
 	spanlabels.TimesKept.Store(true)
 	for _, all := range []bool{false, true} {
 		tracer := NewTracerProvider(sdktrace.NewTracerProvider(), WithRootSpanOnly(!all)).Tracer("test")
-		ends := make(chan trace.Span, 100)
+		var forAnother atomic.Pointer[trace.Span]
 		var carried atomic.Pointer[goruntime.LabelSet] // by some goroutine
 		step := func(r *rand.Rand, ctx context.Context) {
 			ctx, child := tracer.Start(ctx, "child")
@@ -38,21 +38,14 @@ func TestConcurrentEnds(t *testing.T) {
 					t.Errorf("labels of %q, ended %q", id, ended)
 				}
 			}
-			switch r.IntN(5) {
+			switch r.IntN(4) {
 			case 0:
 				child.End()
-			case 1:
-				select {
-				case ends <- child:
-				default:
+			case 1: // another goroutine ends it
+				if other := forAnother.Swap(&child); other != nil {
+					(*other).End()
 				}
 			case 2:
-				select {
-				case other := <-ends:
-					other.End()
-				default:
-				}
-			case 3:
 				done := make(chan struct{})
 				Go(ctx, func(ctx context.Context) {
 					defer close(done)

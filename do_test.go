@@ -89,12 +89,6 @@ func TestDoWithoutSpan(t *testing.T) {
 	_, root := tracer.Start(context.Background(), "root")
 	spanprof.Do(context.Background(), func(context.Context) { carries(t, "in Do", spanLabels(root, "root")) })
 	carries(t, "after Do", spanLabels(root, "root"))
-	if spanprof.ReadsGoroutineLabels() {
-		tenant := pprof.WithLabels(context.Background(), pprof.Labels("tenant", "a"))
-		spanprof.Do(tenant, func(context.Context) {
-			carries(t, "in Do with a label of the user's", spanLabels(root, "root", "tenant", "a"))
-		})
-	}
 	root.End()
 }
 

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 // hiddenProvider is a provider of another make. Its spans hide the SDK's behind the API.
@@ -47,7 +48,7 @@ func (t hiddenTracer) Start(ctx context.Context, name string, options ...trace.S
 
 // What only the SDK's own types can do is missing, and reported.
 func TestForeignProvider(t *testing.T) {
-	said := reports(t)
+	said := reporttest.Collect(t)
 	tp := spanprof.NewTracerProvider(hiddenProvider{inner: sdktrace.NewTracerProvider()})
 	_, span := tp.Tracer("test").Start(t.Context(), "root")
 	span.End()

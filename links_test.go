@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 const (
@@ -34,7 +34,7 @@ func linkTo(head string) spanprof.Option {
 // reported.
 func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.ReadOnlySpan, map[string]string, func() []string) {
 	t.Helper()
-	said := reports(t)
+	said := reporttest.Collect(t)
 	recorder := tracetest.NewSpanRecorder()
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "web shop")))), options...)
@@ -135,15 +135,7 @@ func TestURLBuilder(t *testing.T) {
 		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var (
-				span sdktrace.ReadOnlySpan
-				got  map[string]string
-				said func() []string
-			)
-			synctest.Test(t, func(t *testing.T) {
-				span, got, said = linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
-				synctest.Wait() // for the report
-			})
+			span, got, said := linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
 			want := strings.ReplaceAll(test.want, "ID", span.SpanContext().SpanID().String())
 			if got[attributeProfileURL] != want {
 				t.Errorf("got %q, want %q", got[attributeProfileURL], want)

@@ -208,69 +208,30 @@ func TestDefaultLogHandler(t *testing.T) {
 	}
 }
 
-// TestLogHandlerBesideLabels sees what a record has where spans are not labelled by a
-// TracerProvider, or are by the public API.
-func TestLogHandlerBesideLabels(t *testing.T) {
+// A record has the profile and link of the span that has labels: none if spans are not labelled by a
+// TracerProvider. The link is by the options of that span's provider.
+func TestLogHandlerOfProviders(t *testing.T) {
 	linked := linkTo("https://p.example/")
-	for _, test := range []struct {
-		name                string
-		start               func(t *testing.T) trace.TracerProvider
-		profile, ownProfile bool
-	}{
-		{"disabled", func(t *testing.T) trace.TracerProvider {
-			t.Setenv("SPANPROF_DISABLED", "true")
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked)
-		}, false, false},
-		{"SpanProcessor", func(*testing.T) trace.TracerProvider {
-			return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(linked)))
-		}, false, false},
-		{"all spans", func(*testing.T) trace.TracerProvider {
-			return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linked, spanprof.WithRootSpanOnly(false))
-		}, true, true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var buf bytes.Buffer
-			tracer := test.start(t).Tracer("test")
-			ctx, root := tracer.Start(t.Context(), "root")
-			ctx, child := tracer.Start(ctx, "child")
-			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
-			child.End()
-			root.End()
-			want := map[string]any{"msg": "m", "trace_id": child.SpanContext().TraceID().String(), "span_id": child.SpanContext().SpanID().String()}
-			if test.profile {
-				profiled := root
-				if test.ownProfile {
-					profiled = child
-				}
-				id := profiled.SpanContext().SpanID().String()
-				want["profile_id"], want["profile_url"] = id, "https://p.example/"+id
-			}
-			var got map[string]any
-			if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("want -, got +:\n%s", diff)
-			}
-		})
+	wrap := func(options ...spanprof.Option) trace.TracerProvider {
+		return spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), options...)
 	}
-}
-
-// TestLogLinksOfTwoProviders logs under a child of one provider and a local root of
-// another: the link is the root's.
-func TestLogLinksOfTwoProviders(t *testing.T) {
-	plain := spanprof.NewTracerProvider(sdktrace.NewTracerProvider())
-	baseline := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(),
-		spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
-	linking := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), linkTo("https://p.example/"))
+	processor := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(linked)))
+	plain, linking, all := wrap(), wrap(linked), wrap(linked, spanprof.WithRootSpanOnly(false))
+	baseline := wrap(spanprof.WithPyroscopeURL("http://localhost:4040"), spanprof.WithProfileBaselineURL(true))
+	t.Setenv("SPANPROF_DISABLED", "true")
+	disabled := wrap(linked)
 	for _, test := range []struct {
 		name        string
-		root, child *spanprof.TracerProvider
+		root, child trace.TracerProvider // of the spans
+		profiled    string               // "" for none
 		linked      bool
 	}{
-		{"root without URLs", plain, linking, false},
-		{"root with a baseline alone", baseline, linking, false},
-		{"child without URLs", linking, plain, true},
+		{"disabled", disabled, disabled, "", false},
+		{"SpanProcessor", processor, processor, "", false},
+		{"all spans", all, all, "child", true},
+		{"root without URLs", plain, linking, "root", false},
+		{"root with a baseline alone", baseline, linking, "root", false},
+		{"child without URLs", linking, plain, "root", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var buf bytes.Buffer
@@ -279,8 +240,21 @@ func TestLogLinksOfTwoProviders(t *testing.T) {
 			ctx, child := test.child.Tracer("test").Start(ctx, "child")
 			defer child.End()
 			slog.New(spanprof.NewLogHandler(newJSON(&buf), spanprof.WithLogLinks())).InfoContext(ctx, "m")
-			if link := "https://p.example/" + root.SpanContext().SpanID().String(); strings.Contains(buf.String(), link) != test.linked || strings.Contains(buf.String(), "profile_url") != test.linked {
-				t.Errorf("got %s, want link %t", buf.String(), test.linked)
+			want := map[string]any{"msg": "m", "trace_id": child.SpanContext().TraceID().String(), "span_id": child.SpanContext().SpanID().String()}
+			for name, span := range map[string]trace.Span{"root": root, "child": child} {
+				if id := span.SpanContext().SpanID().String(); name == test.profiled {
+					want["profile_id"] = id
+					if test.linked {
+						want["profile_url"] = "https://p.example/" + id
+					}
+				}
+			}
+			var got map[string]any
+			if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
 	}

@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"net/url"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -22,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
@@ -33,24 +31,6 @@ func labelsOf(ctx context.Context) string {
 		return true
 	})
 	return strings.Join(labels, " ")
-}
-
-// reports collects what goes to otel.Handle during a test.
-func reports(t *testing.T) func() []string {
-	t.Helper()
-	var mu sync.Mutex
-	var got []string
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, err.Error())
-	}))
-	t.Cleanup(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(got)
-	}
 }
 
 func attributes(span sdktrace.ReadOnlySpan) map[string]string {
@@ -285,7 +265,7 @@ func TestNilArguments(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := reports(t)
+			said := reporttest.Collect(t)
 			test.call(t)
 			if got := said(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
 				t.Errorf("got reports %q, want one with %q", got, test.report)
@@ -313,34 +293,32 @@ func exported(t *testing.T, exp sdktrace.SpanExporter) {
 	}
 }
 
-func TestDisabled(t *testing.T) {
-	for _, name := range []string{"OTEL_SDK_DISABLED", "SPANPROF_DISABLED"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "true")
+// The environment disables spanprof, and enables it where a program uses WithOptIn.
+func TestEnvironment(t *testing.T) {
+	for _, test := range []struct {
+		variable string // is true; "" for none
+		options  []spanprof.Option
+		labels   bool
+	}{
+		{"OTEL_SDK_DISABLED", nil, false},
+		{"SPANPROF_DISABLED", nil, false},
+		{"", []spanprof.Option{spanprof.WithOptIn()}, false},
+		{"SPANPROF_ENABLED", []spanprof.Option{spanprof.WithOptIn()}, true},
+	} {
+		t.Run(test.variable, func(t *testing.T) {
+			if test.variable != "" {
+				t.Setenv(test.variable, "true")
+			}
 			recorder := tracetest.NewSpanRecorder()
 			tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
-				sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor())))
+				sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor(test.options...))), test.options...)
 			ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-			if got := labelsOf(ctx); got != "" {
-				t.Errorf("labels %s", got)
-			}
+			labels := labelsOf(ctx)
 			span.End()
-			if got := attributes(recorder.Ended()[0]); len(got) != 0 {
-				t.Errorf("attributes %v", got)
+			if got := attributes(recorder.Ended()[0]); (labels != "") != test.labels || (len(got) != 0) != test.labels {
+				t.Errorf("labels %q, attributes %v", labels, got)
 			}
 		})
-	}
-}
-
-func TestOptIn(t *testing.T) {
-	for _, enabled := range []string{"", "true"} {
-		t.Setenv("SPANPROF_ENABLED", enabled)
-		tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithOptIn())
-		ctx, span := tp.Tracer("test").Start(t.Context(), "root")
-		if got := labelsOf(ctx); (got != "") != (enabled == "true") {
-			t.Errorf("SPANPROF_ENABLED=%q: labels %q", enabled, got)
-		}
-		span.End()
 	}
 }
 

@@ -81,29 +81,23 @@ func TestMarkAllocatesNothing(t *testing.T) {
 // Go before 1.27 dies of the long name of a task: this test would not end.
 func TestLongNamesInExecutionTraces(t *testing.T) {
 	name := strings.Repeat("é", 1<<19)
-	t.Run("wrapper", func(t *testing.T) {
-		recorder := tracetest.NewSpanRecorder()
-		tracer := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))).Tracer("test")
+	recorder := tracetest.NewSpanRecorder()
+	processor := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
+	wrapper := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)))
+	for _, provider := range []trace.TracerProvider{wrapper, processor} {
 		tracing(t, io.Discard, func() {
-			ctx, root := tracer.Start(context.Background(), name)
-			if got := root.(sdktrace.ReadOnlySpan).Name(); got != name {
+			ctx, root := provider.Tracer("test").Start(context.Background(), name)
+			if got := root.(sdktrace.ReadOnlySpan).Name(); got != name && provider != processor {
 				t.Errorf("Start returns a span with a name of %d bytes, want %d", len(got), len(name))
 			}
-			_, child := tracer.Start(ctx, name)
+			_, child := provider.Tracer("test").Start(ctx, name)
 			child.End()
 			root.End()
 		})
-		for _, s := range recorder.Ended() {
-			if s.Name() != name {
-				t.Errorf("a span ended with a name of %d bytes, want %d", len(s.Name()), len(name))
-			}
+	}
+	for _, s := range recorder.Ended() {
+		if s.Name() != name {
+			t.Errorf("a span ended with a name of %d bytes, want %d", len(s.Name()), len(name))
 		}
-	})
-	t.Run("processor", func(t *testing.T) {
-		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spanprof.NewSpanProcessor()))
-		tracing(t, io.Discard, func() {
-			_, span := provider.Tracer("test").Start(context.Background(), name)
-			span.End()
-		})
-	})
+	}
 }

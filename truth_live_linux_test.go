@@ -13,6 +13,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/spanprof/spanprof"
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/exportertest"
 	"github.com/spanprof/spanprof/internal/livetest"
+	"github.com/spanprof/spanprof/profiler"
 )
 
 // threadCPU returns the CPU time of the calling thread.
@@ -38,42 +42,42 @@ func threadCPU() time.Duration {
 }
 
 // burn uses d of the thread's CPU time and returns what it really used.
-func burn(d time.Duration) time.Duration {
+func burn(d time.Duration) int64 {
 	start := threadCPU()
 	data := make([]byte, 4096)
 	for threadCPU()-start < d {
 		data[0] = sha256.Sum256(data)[0]
 	}
-	return threadCPU() - start
-}
-
-// The names of these functions in the stack identify the work.
-//
-//go:noinline
-func workHeavy(d time.Duration) time.Duration { return burn(d) + 0 }
-
-//go:noinline
-func workLight(d time.Duration) time.Duration { return burn(d) + 0 }
-
-//go:noinline
-func workUnlabelled(d time.Duration) time.Duration { return burn(d) + 0 }
-
-// truthful is a workload that measures its CPU time by name.
-type truthful struct {
-	tracer                trace.Tracer
-	heavy, light, neither atomic.Int64 // ns
-	spans                 sync.Map     // names of jobs by span id
+	return int64(threadCPU() - start)
 }
 
 // job is how much work a job is: no divisor of the 10 ms between samples, which
 // would hit or miss a job always at the same place.
 const job = 7 * time.Millisecond
 
-func (w *truthful) do(j string) {
-	if j == "heavy" {
-		w.heavy.Add(int64(workHeavy(job)))
+// The names of these functions in the stack identify the work.
+//
+//go:noinline
+func workHeavy() int64 { return burn(job) + 0 }
+
+//go:noinline
+func workLight() int64 { return burn(job) + 0 }
+
+//go:noinline
+func workUnlabelled() int64 { return burn(time.Millisecond) + 0 }
+
+// truthful is a workload that measures its CPU time by name.
+type truthful struct {
+	tracer                   trace.Tracer
+	heavy, light, unlabelled atomic.Int64 // ns
+	spans                    sync.Map     // names of jobs by span id
+}
+
+func (w *truthful) do(name string) {
+	if name == "heavy" {
+		w.heavy.Add(workHeavy())
 	} else {
-		w.light.Add(int64(workLight(job)))
+		w.light.Add(workLight())
 	}
 }
 
@@ -91,6 +95,14 @@ func (w *truthful) run(n int, pool chan<- func()) {
 	if n%10 >= 7 {
 		j = "light"
 	}
+	handOff := func(f func()) (done chan struct{}) {
+		done = make(chan struct{})
+		pool <- func() {
+			defer close(done)
+			f()
+		}
+		return done
+	}
 	ctx := context.Background()
 	switch n % 7 {
 	case 0: // a root and a child
@@ -101,22 +113,15 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		root.End()
 	case 1: // a hand-off to a pool, by a child span there
 		ctx, root := w.start(ctx, j, j)
-		done := make(chan struct{})
-		pool <- func() {
-			defer close(done)
+		<-handOff(func() {
 			_, child := w.start(ctx, j, "child")
 			w.do(j)
 			child.End()
-		}
-		<-done
+		})
 		root.End()
 	case 2: // a hand-off by Do, that outlives its span
 		ctx, root := w.start(ctx, j, j)
-		done := make(chan struct{})
-		pool <- func() {
-			defer close(done)
-			spanprof.Do(ctx, func(context.Context) { w.do(j) })
-		}
+		done := handOff(func() { spanprof.Do(ctx, func(context.Context) { w.do(j) }) })
 		root.End()
 		<-done
 	case 3: // a panic
@@ -134,46 +139,44 @@ func (w *truthful) run(n int, pool chan<- func()) {
 		w.do(j)
 		root.End()
 	case 5: // ends on a goroutine of the pool, which has labels of no span
-		ended := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
+		var worker sync.WaitGroup
+		onThread(&worker, func() {
 			_, root := w.start(ctx, j, j)
 			w.do(j)
-			pool <- func() {
-				defer close(ended)
-				root.End()
-			}
-		}()
-		<-ended
+			<-handOff(func() { root.End() })
+		})
+		worker.Wait()
 	case 6: // a child that is never ended
 		ctx, root := w.start(ctx, j, j)
 		w.start(ctx, j, "child")
 		w.do(j)
 		root.End()
 	}
-	w.neither.Add(int64(workUnlabelled(time.Millisecond)))
+	w.unlabelled.Add(workUnlabelled())
+}
+
+// onThread runs f on a goroutine with a thread of its own.
+func onThread(wg *sync.WaitGroup, f func()) {
+	wg.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		f()
+	})
 }
 
 // loop runs jobs on two threads, with a pool of two, for d.
 func (w *truthful) loop(d time.Duration) {
 	pool := make(chan func())
 	var workers, submitters sync.WaitGroup
-	for range 2 {
-		workers.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for run := range pool {
-				run()
-				w.neither.Add(int64(workUnlabelled(time.Millisecond)))
-			}
-		})
-	}
 	deadline := time.Now().Add(d)
 	for i := range 2 {
-		submitters.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
+		onThread(&workers, func() {
+			for run := range pool {
+				run()
+				w.unlabelled.Add(workUnlabelled())
+			}
+		})
+		onThread(&submitters, func() {
 			for n := i; time.Now().Before(deadline); n++ {
 				w.run(n, pool)
 			}
@@ -185,96 +188,102 @@ func (w *truthful) loop(d time.Duration) {
 }
 
 // TestTruth compares the labelled CPU time with the time that the threads took, and
-// every label with its stack.
+// every label with its stack: by runtime/pprof and by package profiler.
 func TestTruth(t *testing.T) {
 	if !spanprof.ReadsGoroutineLabels() {
 		t.Skip("by the public API alone a worker keeps the labels of its last job, as documented")
 	}
-	for _, all := range []bool{false, true} {
-		t.Run(fmt.Sprintf("all spans %t", all), func(t *testing.T) {
-			livetest.Doubling(t, time.Second, func(d time.Duration) string {
-				if err := measureTruth(t, all, d); err != nil {
-					t.Logf("%v: %v", d, err)
-					return err.Error()
-				}
-				return ""
+	for reader, record := range map[string]func(t *testing.T, run func()) *profile.Profile{"runtime/pprof": byPprof, "profiler": byProfiler} {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, all spans %t", reader, all), func(t *testing.T) {
+				livetest.Doubling(t, time.Second, func(d time.Duration) string {
+					w := &truthful{tracer: spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")}
+					return w.compare(t, all, record(t, func() { w.loop(d) }))
+				})
 			})
-		})
+		}
 	}
 }
 
-// measureTruth runs the workload for d. Wrong labels are errors of the test; an
-// amount that is off may be chance, and is returned.
-func measureTruth(t *testing.T, all bool, d time.Duration) error {
-	w := &truthful{tracer: spanprof.NewTracerProvider(sdktrace.NewTracerProvider(), spanprof.WithRootSpanOnly(!all)).Tracer("test")}
+// byPprof records run as programs do by themselves.
+func byPprof(t *testing.T, run func()) *profile.Profile {
+	t.Helper()
 	var b bytes.Buffer
 	if err := pprof.StartCPUProfile(&b); err != nil {
 		t.Fatal(err)
 	}
-	w.loop(d)
+	run()
 	pprof.StopCPUProfile()
 	p, err := profile.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := map[string]int64{} // by the labels
+	return p
+}
+
+// byProfiler records run as a window of a Profiler.
+func byProfiler(t *testing.T, run func()) *profile.Profile {
+	t.Helper()
+	rec := new(exportertest.Recorder)
+	p, err := profiler.New(rec, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := rec.Profiles()[0].Parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// compare returns which amount is off, which may be chance. Wrong labels are errors of the
+// test.
+func (w *truthful) compare(t *testing.T, all bool, p *profile.Profile) (off string) {
+	samples := map[string]float64{}
 	for _, s := range p.Sample {
-		if truth, ok := workOf(s); ok {
-			samples[w.labelled(t, all, truth, s)] += s.Value[0]
+		for _, name := range []string{"Heavy", "Light", "Unlabelled"} {
+			if slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+				return slices.ContainsFunc(l.Line, func(line profile.Line) bool { return strings.HasSuffix(line.Function.Name, ".work"+name) })
+			}) {
+				samples[strings.ToLower(name)] += float64(s.Value[0])
+				w.check(t, all, strings.ToLower(name), s)
+			}
 		}
 	}
-	used := map[string]int64{"heavy": w.heavy.Load(), "light": w.light.Load(), "unlabelled": w.neither.Load()}
+	used := map[string]int64{"heavy": w.heavy.Load(), "light": w.light.Load(), "unlabelled": w.unlabelled.Load()}
 	var taken, due float64
-	for truth, cpu := range used {
-		taken, due = taken+float64(samples[truth]), due+float64(cpu)/1e7
+	for name, cpu := range used {
+		taken, due = taken+samples[name], due+float64(cpu)/1e7
 	}
 	// A busy machine takes none where a tick comes while another process runs.
 	share := taken / due
 	if share < 0.6 || share > 1.4 {
-		return fmt.Errorf("%.0f samples of %.2f s of CPU time", taken, due/100)
+		return fmt.Sprintf("%.0f samples of %.2f s of CPU time", taken, due/100)
 	}
-	for truth, cpu := range used {
+	for name, cpu := range used {
 		want := float64(cpu) / 1e7 * share
-		if off := math.Abs(float64(samples[truth]) - want); off > 4*math.Sqrt(want) {
-			return fmt.Errorf("%s work: %d samples, want %.0f ± %.0f", truth, samples[truth], want, 4*math.Sqrt(want))
+		if most := 4 * math.Sqrt(want); math.Abs(samples[name]-want) > most {
+			return fmt.Sprintf("%s work: %.0f samples, want %.0f ± %.0f", name, samples[name], want, most)
 		}
 	}
-	t.Logf("%v: samples %v; thread CPU: heavy %v, light %v, unlabelled %v", d, samples,
-		time.Duration(w.heavy.Load()), time.Duration(w.light.Load()), time.Duration(w.neither.Load()))
-	return nil
+	t.Logf("samples %v, thread CPU %v ns", samples, used)
+	return ""
 }
 
-// workOf returns the work in a sample's stack, false for other code.
-func workOf(s *profile.Sample) (name string, ok bool) {
-	for _, location := range s.Location {
-		for _, line := range location.Line {
-			_, function, _ := strings.Cut(line.Function.Name, "spanprof_test.")
-			switch function {
-			case "workHeavy", "workLight", "workUnlabelled":
-				return strings.ToLower(strings.TrimPrefix(function, "work")), true
-			}
-		}
-	}
-	return "", false
-}
-
-// labelled returns the name of a sample's work by its labels, and compares the
-// stack with it.
-func (w *truthful) labelled(t *testing.T, all bool, truth string, s *profile.Sample) string {
-	if len(s.Label) == 0 {
-		if truth != "unlabelled" {
-			t.Errorf("%s work has no labels", truth)
-		}
-		return "unlabelled"
-	}
+// check compares the labels of a sample with the work in its stack.
+func (w *truthful) check(t *testing.T, all bool, work string, s *profile.Sample) {
 	id, name := strings.Join(s.Label["span_id"], ","), strings.Join(s.Label["span_name"], ",")
-	is, ok := w.spans.Load(id)
-	if !ok {
-		t.Errorf("%s work has labels of no span: %v", truth, s.Label)
-		return ""
+	if work == "unlabelled" {
+		if len(s.Label) > 0 {
+			t.Errorf("unlabelled work has %v", s.Label)
+		}
+		return
 	}
-	if is != truth || name != truth && (name != "child" || !all) {
-		t.Errorf("%s work has the labels of %v, by the name %q", truth, is, name)
+	if is, _ := w.spans.Load(id); is != work || name != work && (name != "child" || !all) {
+		t.Errorf("%s work has the labels %v, of %v", work, s.Label, is)
 	}
-	return truth
 }

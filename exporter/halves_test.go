@@ -41,12 +41,14 @@ func (*limited) Shutdown(context.Context) error { return nil }
 // samples returns a profile with n samples of different stacks. The value of each is its
 // number.
 func samples(n int) *exporter.Profile {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}}
+	m := &profile.Mapping{ID: 1, Limit: 10, File: "a.out", HasFunctions: true}
+	count := &profile.ValueType{Type: "samples", Unit: "count"}
+	p := &profile.Profile{SampleType: []*profile.ValueType{count}, PeriodType: count, Mapping: []*profile.Mapping{m}}
 	for i := range n {
 		f := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprint("f", i)}
-		l := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: f}}}
+		l := &profile.Location{ID: uint64(i + 1), Mapping: m, Line: []profile.Line{{Function: f}}}
 		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{int64(i + 1)}})
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{int64(i + 1)}, Label: map[string][]string{"a": {"b"}}})
 	}
 	return exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU, Start: time.Now(), Duration: time.Second}, p)
 }

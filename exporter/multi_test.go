@@ -11,16 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
+	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func TestMultiMembersAreIndependent(t *testing.T) {
-	reported := make(chan error, 10)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported <- err }))
-
+	reported := reporttest.Collect(t)
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var (
@@ -67,10 +64,8 @@ func TestMultiMembersAreIndependent(t *testing.T) {
 		}
 	})
 
-	if got := []error{<-reported, <-reported}; len(reported) != 0 ||
-		!strings.Contains(errors.Join(got...).Error(), "refused") ||
-		!strings.Contains(errors.Join(got...).Error(), "out of order") {
-		t.Errorf("reported %v, want the failure and the panic", got)
+	if got := strings.Join(reported(), "\n"); len(reported()) != 2 || !strings.Contains(got, "refused") || !strings.Contains(got, "out of order") {
+		t.Errorf("reported %q, want the failure and the panic", got)
 	}
 }
 

@@ -78,17 +78,12 @@ func TestProfileSampleTimes(t *testing.T) {
 
 // Encoding a profile does not write to data that others read, merge or copy.
 func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
-	f := &profile.Function{ID: 1, Name: "f"}
-	m := &profile.Mapping{ID: 1, Limit: 10, File: "a.out", HasFunctions: true}
-	l := &profile.Location{ID: 1, Mapping: m, Address: 5, Line: []profile.Line{{Function: f, Line: 7}}}
-	want := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Sample:     []*profile.Sample{{Value: []int64{1}, Location: []*profile.Location{l}, Label: map[string][]string{"a": {"b"}}}},
-		Mapping:    []*profile.Mapping{m}, Location: []*profile.Location{l}, Function: []*profile.Function{f},
+	p := samples(3)
+	before, err := p.Parsed()
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := want.String()
-	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, want)
+	want := before.String()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		b, err := p.Pprof()
@@ -96,8 +91,8 @@ func TestProfileIsReadAndEncodedAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 		got, err := profile.ParseData(b)
-		if err != nil || got.String() != before {
-			t.Errorf("%v, encoded was\n%s\nwant\n%s", err, got, before)
+		if err != nil || got.String() != want {
+			t.Errorf("%v, encoded was\n%s\nwant\n%s", err, got, want)
 		}
 	})
 	wg.Go(func() {

@@ -83,22 +83,22 @@ func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
 	for name, way := range bothWays() {
 		t.Run(name, func(t *testing.T) {
 			reported.take("")
-			theirs := startForeign(t)
+			stopTheirs := startForeign(t)
 			p, rec := start(t, cpuOnly, way, profiler.WithWindow(100*time.Millisecond))
 			if err := p.Profile(t.Context(), io.Discard, exporter.KindCPU, time.Second); !errors.Is(err, profiler.ErrCPUInUse) {
 				t.Errorf("Profile: %v, want ErrCPUInUse", err)
 			}
-			until(t, func() bool { return p.Status().WindowsSkipped > 1 })
+			livetest.Until(t, func() bool { return p.Status().WindowsSkipped > 1 })
 			if got := p.Status(); !strings.HasPrefix(got.CPU, "another CPU profile is running") || !got.CPUStart.IsZero() || got.CPUForeign != 1 {
 				t.Errorf("Status() = %+v, want one foreign profile", got)
 			}
-			theirs.stop(t)
-			until(t, func() bool { return len(rec.Profiles()) > 1 })
+			stopTheirs()
+			livetest.Until(t, func() bool { return len(rec.Profiles()) > 1 })
 			if err := pprof.StartCPUProfile(io.Discard); err == nil {
 				t.Error("the program has the CPU profiler while ours runs")
 			}
 			shutdown(t, p)
-			startForeign(t).stop(t)
+			startForeign(t)()
 			if errs := reported.take("another one is running"); len(errs) != 1 {
 				t.Errorf("reported %v, want one error", errs)
 			}
@@ -116,7 +116,7 @@ func TestCPUForeignStop(t *testing.T) {
 				burn("before", d)
 				pprof.StopCPUProfile()
 				stopped := time.Now()
-				theirs := startForeign(t) // nothing has the profiler
+				stopTheirs := startForeign(t) // nothing has the profiler
 				reported.wait(t, "has stopped it")
 				if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || got.CPUForeign != 1 || !got.CPUStart.IsZero() {
 					t.Errorf("Status() = %+v, want one stop", got)
@@ -127,7 +127,7 @@ func TestCPUForeignStop(t *testing.T) {
 				if ours.End().After(stopped) {
 					t.Errorf("the short window ends at %v, want until %v", ours.End(), stopped)
 				}
-				seen := burned(theirs.stop(t), "theirs") && burned(parsed(t, ours), "before")
+				seen := burned(stopTheirs(), "theirs") && burned(parsed(t, ours), "before")
 				flush(t, p)
 				burn("after", d)
 				shutdown(t, p)
@@ -241,7 +241,7 @@ func TestSlowStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return len(rec.Profiles()) > 2 })
+	livetest.Until(t, func() bool { return len(rec.Profiles()) > 2 })
 	if got := p.Status(); !strings.HasPrefix(got.CPU, "waiting until another CPU profile") {
 		t.Errorf("Status() = %+v", got)
 	}
@@ -252,7 +252,7 @@ func TestSlowStop(t *testing.T) {
 	}
 	release()
 	flush(t, p)
-	until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
+	livetest.Until(t, func() bool { return strings.HasPrefix(p.Status().CPU, "profiling") })
 	shutdown(t, p)
 	free(t)
 }
@@ -263,7 +263,7 @@ func TestProfilerHasNoLabels(t *testing.T) {
 	p, _ := start(t, profiler.WithWindow(endless))
 	flush(t, p)
 	pprof.SetGoroutineLabels(t.Context())
-	until(t, profiling)
+	livetest.Until(t, profiling)
 	var all strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -32,14 +33,14 @@ func TestCPUWithoutSignals(t *testing.T) {
 	action(&ignored, &before)
 	defer action(&before, nil)
 	for range 3 {
-		until(t, func() bool {
+		livetest.Until(t, func() bool {
 			burning(time.Second) // takes a part of it in CPU time
 			flush(t, p)
 			return strings.Contains(p.Status().CPU, "handles SIGPROF")
 		})
 	}
 	action(&before, nil)
-	until(t, func() bool {
+	livetest.Until(t, func() bool {
 		burning(100 * time.Millisecond)
 		flush(t, p)
 		return p.Status().CPU == "profiling"

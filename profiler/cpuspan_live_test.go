@@ -13,7 +13,6 @@ import (
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
 	"github.com/spanprof/spanprof/exporter"
@@ -58,7 +57,7 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 				flush(t, p)
 				seen := map[string]bool{}
 				for _, s := range parsed(t, last(t, rec)).Sample {
-					id := idOf(span)
+					id := span.SpanContext().SpanID().String()
 					of, after := slices.Equal(s.Label[labelkey.SpanID], []string{id}), slices.Equal(s.Label[labelkey.EndedSpanID], []string{id})
 					switch {
 					case hasFunction(s, "early"):
@@ -119,5 +118,3 @@ func TestSamplesHaveTimes(t *testing.T) {
 		return seen["first"] && seen["second"]
 	})
 }
-
-func idOf(span trace.Span) string { return span.SpanContext().SpanID().String() }

@@ -51,18 +51,6 @@ func doubling(t *testing.T, scenario func(d time.Duration) bool) {
 	})
 }
 
-// until returns when condition holds, looking at ever longer intervals.
-func until(t *testing.T, condition func() bool) {
-	t.Helper()
-	for d, waited := time.Millisecond, time.Duration(0); !condition(); d *= 2 {
-		if waited > 4*longest {
-			t.Fatalf("still not after %v", waited)
-		}
-		<-time.After(d)
-		waited += d
-	}
-}
-
 // burned reports whether a profile has samples of burn with value.
 func burned(p *profile.Profile, value string) bool {
 	return slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool {
@@ -121,42 +109,35 @@ func profiling() bool { return strings.Contains(stacks(), "runtime/pprof.profile
 func free(t *testing.T) {
 	t.Helper()
 	users := []string{"runtime/pprof.profileWriter", "created by github.com/spanprof/spanprof/profiler.New", "abandon", "(*cpu).try", "(*cpuRun).confirm"}
-	until(t, func() bool {
+	livetest.Until(t, func() bool {
 		all := stacks()
 		return !slices.ContainsFunc(users, func(user string) bool { return strings.Contains(all, user) })
 	})
-	startForeign(t).stop(t)
+	startForeign(t)()
 }
 
-// foreign is a CPU profile that the program runs by itself.
-type foreign struct {
-	bytes.Buffer
-}
-
-func startForeign(t *testing.T) *foreign {
+// startForeign starts a CPU profile that the program runs by itself. stop ends it and returns it.
+func startForeign(t *testing.T) (stop func() *profile.Profile) {
 	t.Helper()
-	f := new(foreign)
-	if err := pprof.StartCPUProfile(f); err != nil {
+	var b bytes.Buffer
+	if err := pprof.StartCPUProfile(&b); err != nil {
 		t.Fatal(err)
 	}
-	return f
-}
-
-// stop ends the program's profile and returns it.
-func (f *foreign) stop(t *testing.T) *profile.Profile {
-	t.Helper()
-	pprof.StopCPUProfile()
-	p, err := profile.Parse(&f.Buffer)
-	if err != nil {
-		t.Fatal(err)
+	return func() *profile.Profile {
+		t.Helper()
+		pprof.StopCPUProfile()
+		p, err := profile.Parse(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
-	return p
 }
 
 // wait returns when an error with a text was reported, some time after the call that found it.
 func (l *errorLog) wait(t *testing.T, text string) {
 	t.Helper()
-	until(t, func() bool {
+	livetest.Until(t, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return slices.ContainsFunc(l.errs, func(err error) bool { return strings.Contains(err.Error(), text) })

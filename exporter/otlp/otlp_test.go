@@ -17,6 +17,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
+	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
@@ -33,7 +34,7 @@ func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue 
 
 func export(t *testing.T, e *exporter.Queue, number int64) {
 	t.Helper()
-	if err := e.Export(t.Context(), newProfile(number)); err != nil {
+	if err := e.Export(t.Context(), otlptest.Profile(number)); err != nil {
 		t.Fatal(err)
 	}
 }

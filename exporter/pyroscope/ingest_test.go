@@ -13,10 +13,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
@@ -41,13 +39,12 @@ type push struct {
 }
 
 const (
-	limitLabels       = 30        // -validation.max-label-names-per-series
-	limitValue        = 2048      // -validation.max-length-label-value
-	limitName         = 1024      // -validation.max-length-label-name
-	limitSamples      = 16_000    // -validation.max-profile-stacktrace-samples
-	limitSampleLabels = 100       // -validation.max-profile-stacktrace-sample-labels
-	limitBytes        = 4 << 20   // -validation.max-profile-size-bytes
-	limitBurst        = 2_000_000 // -distributor.ingestion-burst-size-mb
+	limitLabels  = 30        // -validation.max-label-names-per-series
+	limitValue   = 2048      // -validation.max-length-label-value
+	limitName    = 1024      // -validation.max-length-label-name
+	limitSamples = 16_000    // -validation.max-profile-stacktrace-samples
+	limitBytes   = 4 << 20   // -validation.max-profile-size-bytes
+	limitBurst   = 2_000_000 // -distributor.ingestion-burst-size-mb
 )
 
 // refusal is an answer that is no success.
@@ -136,22 +133,13 @@ func (s *ingest) store(r push) error {
 	if tags["service_name"] == "" {
 		tags["service_name"] = app
 	}
-	at := time.Unix(0, p.TimeNanos)
-	if p.TimeNanos == 0 {
-		from, _ := strconv.ParseInt(r.query["from"], 10, 64)
-		at = time.Unix(0, from)
-	}
 	switch n := len(p.Sample); {
 	case raw.Len() > limitBytes:
 		return refuse(http.StatusUnprocessableEntity, "parsing IngestInput-pprof failed invalid_argument: decompressed size exceeds maximum allowed size of %d bytes", limitBytes)
 	case raw.Len() > limitBurst:
 		return refuse(http.StatusTooManyRequests, "push rate limit (4.0 MiB) exceeded while adding %.1f MiB", float64(raw.Len())/(1<<20))
-	case time.Since(at) > time.Hour || time.Until(at) > 10*time.Minute:
-		return refuse(http.StatusUnprocessableEntity, "outside of the ingestion window: %v", at)
 	case n > limitSamples:
 		return refuse(http.StatusUnprocessableEntity, "%d samples, limit %d", n, limitSamples)
-	case slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return len(s.Label) > limitSampleLabels }):
-		return refuse(http.StatusUnprocessableEntity, "a sample has more than %d labels", limitSampleLabels)
 	}
 	series := map[string]bool{}
 	for _, sample := range p.Sample {
@@ -183,25 +171,14 @@ func seriesOf(name string) (app string, tags map[string]string, err error) {
 	if app == "" {
 		return "", nil, refuse(http.StatusBadRequest, "name: service name is required")
 	}
-	if r := strings.IndexFunc(app, func(r rune) bool { return !strings.ContainsRune("_.-/", r) && !isAlphanumeric(r) }); r >= 0 {
-		return "", nil, refuse(http.StatusBadRequest, "name: invalid service name: %s: character is not allowed: %q", app, []rune(app[r:])[0])
-	}
 	for tag := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
 		key, value, ok := strings.Cut(tag, "=")
 		if !ok {
 			continue
 		}
-		key = strings.TrimSpace(key)
-		if r := strings.IndexFunc(key, func(r rune) bool { return r != '_' && r != '.' && !isAlphanumeric(r) }); r >= 0 {
-			return "", nil, refuse(http.StatusBadRequest, "name: invalid label name: %s: character is not allowed: %q", key, []rune(key[r:])[0])
-		}
-		tags[key] = strings.TrimSpace(value)
+		tags[strings.TrimSpace(key)] = strings.TrimSpace(value)
 	}
 	return app, tags, nil
-}
-
-func isAlphanumeric(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
 // hidden reports whether a query that does not ask for names of all of UTF-8 does not

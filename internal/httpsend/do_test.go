@@ -6,6 +6,7 @@ package httpsend_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -22,7 +23,6 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/leaktest"
-	"github.com/spanprof/spanprof/internal/nettest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
@@ -198,12 +198,10 @@ func TestBodyHangs(t *testing.T) {
 	} {
 		for _, timeout := range []time.Duration{time.Minute, time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				client, stop := hanging(tt.status)
-				defer stop()
 				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
 				begin := time.Now()
-				body, err := post(ctx, t, client, "http://127.0.0.1")
+				body, err := post(ctx, t, hanging(tt.status), "http://127.0.0.1")
 				if tt.text == "" && (err != nil || string(body) != "the beginning") {
 					t.Errorf("Do = %q, %v", body, err)
 				}
@@ -221,28 +219,14 @@ func TestBodyHangs(t *testing.T) {
 	}
 }
 
-// hanging returns a client of a server in memory with bodies that never end. It is for
-// synctest bubbles.
-func hanging(status int) (client *http.Client, stop func()) {
-	network := nettest.NewMemory()
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, "the beginning")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+// hanging returns a client of a server with bodies that end with the request's context.
+func hanging(status int) *http.Client {
+	return &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		body, server := io.Pipe()
+		go func() { _, _ = io.WriteString(server, "the beginning") }()
+		context.AfterFunc(r.Context(), func() { _ = server.CloseWithError(r.Context().Err()) })
+		return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Body: body}, nil
 	})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(network)
-	}()
-	transport := &http.Transport{DialContext: network.DialContext}
-	return &http.Client{Transport: transport}, func() {
-		transport.CloseIdleConnections()
-		_ = server.Close()
-		<-done
-	}
 }
 
 // The body of a 101 is the connection, which stays silent.

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,10 +145,10 @@ func startCollector(ctx context.Context, t *testing.T, configuration string) *co
 // build compiles a program of another module and returns its file. The
 // workspace would change the versions of the Collector's parts. The test is skipped where
 // the module registry does not serve them.
-func build(ctx context.Context, t *testing.T, dir, pkg string, flags ...string) string {
+func build(ctx context.Context, t *testing.T, dir, pkg string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", binary}, flags, []string{pkg})...)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/pyroscope"
+	"github.com/spanprof/spanprof/internal/livetest"
 	"github.com/spanprof/spanprof/profiler"
 )
 
@@ -93,7 +94,7 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.pushes
 	}
-	await(t, func() bool { return !cpuInUse() })
+	livetest.Until(t, func() bool { return !cpuInUse() })
 	want := collect(func(address string) {
 		p, err := theirs.Start(theirs.Config{
 			ApplicationName: "shop",
@@ -107,7 +108,7 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, cpuInUse)
+		livetest.Until(t, cpuInUse)
 		p.Flush(true)
 		if err := p.Stop(); err != nil {
 			t.Error(err)
@@ -125,7 +126,7 @@ func TestPushesAreNamedAsByPyroscopeGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, func() bool { return p.Status().CPU == "profiling" })
+		livetest.Until(t, func() bool { return p.Status().CPU == "profiling" })
 		if err := p.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -146,16 +147,4 @@ func cpuInUse() bool {
 		return false
 	}
 	return strings.Contains(stacks.String(), "runtime/pprof.profileWriter")
-}
-
-// await returns when condition holds. It polls at ever longer intervals.
-func await(t *testing.T, condition func() bool) {
-	t.Helper()
-	for d, waited := time.Millisecond, time.Duration(0); !condition(); d *= 2 {
-		if waited > 30*time.Second {
-			t.Fatalf("still not after %v", waited)
-		}
-		<-time.After(d)
-		waited += d
-	}
 }

@@ -41,6 +41,18 @@ func Doubling(t *testing.T, d time.Duration, try func(d time.Duration) (missing 
 	}
 }
 
+// Until returns when condition holds. It looks at ever longer intervals, for half a minute.
+func Until(t *testing.T, condition func() bool) {
+	t.Helper()
+	for d, waited := time.Millisecond, time.Duration(0); !condition(); d *= 2 {
+		if waited > 30*time.Second {
+			t.Fatalf("still not after %v", waited)
+		}
+		<-time.After(d)
+		waited += d
+	}
+}
+
 // Few returns "" if got is at least want, else a text with both.
 func Few(got, want int64, things string) string {
 	if got < want {

@@ -8,7 +8,6 @@ package spanlabels
 import (
 	"context"
 	"encoding/hex"
-	"slices"
 	"testing"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
@@ -82,22 +81,6 @@ func TestForgottenBlocks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Up to 256 spans that nest get their labels back in order.
-func TestNested(t *testing.T) {
-	onGoroutine(func() {
-		blocks := make([]*Block, maxDepth)
-		for i := range blocks {
-			blocks[i] = Start(context.Background(), nil, number(i))
-		}
-		for i, b := range slices.Backward(blocks) {
-			if goruntime.GoroutineLabels() != &b.set {
-				t.Errorf("block %d did not come back", i)
-			}
-			b.End()
-		}
-	})
 }
 
 // Spans that follow each other do not hold those that ended.

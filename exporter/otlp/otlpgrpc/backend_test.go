@@ -26,7 +26,6 @@ type backend struct {
 	mu       sync.Mutex
 	calls    int
 	metadata metadata.MD // of the last call
-	last     *collectorpb.ExportProfilesServiceRequest
 }
 
 type answerFunc = func(context.Context, int) (*collectorpb.ExportProfilesServiceResponse, error)
@@ -77,7 +76,6 @@ func (b *backend) export(_ any, ctx context.Context, decode func(any) error, _ g
 	}
 	b.mu.Lock()
 	b.calls++
-	b.last = m
 	n := b.calls
 	b.metadata, _ = metadata.FromIncomingContext(ctx)
 	b.mu.Unlock()

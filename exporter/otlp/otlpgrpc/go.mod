@@ -3,11 +3,11 @@ module github.com/spanprof/spanprof/exporter/otlp/otlpgrpc
 go 1.26.0
 
 require (
-	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // tests
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect; tests
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp
-	go.opentelemetry.io/otel/sdk v1.45.0
+	go.opentelemetry.io/otel/sdk v1.45.0 // indirect
 	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.1
 	go.uber.org/goleak v1.3.0 // indirect; tests
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // RetryInfo; untagged: the version that grpc asks for
