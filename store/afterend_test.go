@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -54,25 +53,6 @@ func TestAfterEnd(t *testing.T) {
 	check("at first")
 	if span, _ := s.Span(rootID); span.CPU != 5*tick || span.CPUInclusive != 6*tick || span.CPUAfterEnd != 0 {
 		t.Errorf("the span around it: %v, %v with children, %v after its end", span.CPU, span.CPUInclusive, span.CPUAfterEnd)
-	}
-	for _, total := range s.NameTotals() {
-		if want := map[string]time.Duration{"GET /": tick, "root": 5 * tick}[total.Name]; total.CPU != want {
-			t.Errorf("%s in all: %v, want %v", total.Name, total.CPU, want)
-		}
-	}
-	// The label is in a profile with ids alone.
-	for _, without := range []bool{false, true} {
-		p, err := s.Profile(store.Query{Kind: exporter.KindCPU, IDs: !without})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, sample := range p.Sample {
-			n += len(sample.Label["ended_span_id"])
-		}
-		if want := map[bool]int{false: 3, true: 0}[without]; n != want {
-			t.Errorf("without ids is %v: %d samples with the label, want %d", without, n, want)
-		}
 	}
 	// They stay for as long as the samples of a span that is kept.
 	fillUp(t, s)

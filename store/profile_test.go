@@ -31,7 +31,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	l2 := &profile.Location{ID: 2, Mapping: app, Address: 0x400020, Line: []profile.Line{{Function: main, Line: 31}}, IsFolded: true}
 	l3 := &profile.Location{ID: 3, Mapping: libc, Address: 0x7f0001}
 	l4 := &profile.Location{ID: 4}
-	ids := map[string][]string{"profile_id": {"00000000000000aa"}, "span_id": {"00000000000000aa"}, "trace_id": {"t"}, "span_name": {"GET /"}, "team": {"b", "a"}}
+	ids := map[string][]string{"profile_id": {"00000000000000aa"}, "span_id": {"00000000000000aa"}, "trace_id": {"t"}, "ended_span_id": {"00000000000000bb"}, "span_name": {"GET /"}, "team": {"b", "a"}}
 	in := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		DefaultSampleType: "samples",
@@ -141,7 +141,7 @@ func TestProfileWithoutIDs(t *testing.T) {
 			sample{"f", 1, labels("profile_id", "job 1", "team", "a")},
 			sample{"f", 2, labels("profile_id", "job 2", "team", "a")},
 			sample{"f", 4, labels("profile_id", "job 3", "team", "b")},
-			sample{"f", 8, labels("trace_id", "no id")},
+			sample{"f", 8, labels("trace_id", "no id", "ended_span_id", "00000000000000bb")},
 		)))
 	}
 	for name, matchers := range map[string][]store.Matcher{
@@ -165,7 +165,7 @@ func TestProfileWithoutIDs(t *testing.T) {
 		n := len(whole.Sample)
 		for _, s := range whole.Sample {
 			s.Label = maps.Clone(s.Label)
-			for _, id := range []string{"profile_id", "span_id", "trace_id"} {
+			for _, id := range []string{"profile_id", "span_id", "trace_id", "ended_span_id"} {
 				delete(s.Label, id)
 			}
 		}
