@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -303,6 +304,43 @@ func TestLateArrival(t *testing.T) {
 		synctest.Wait()
 		wantStatus(t, q, exporter.Status{Exported: 1, Lost: map[string]uint64{"unsent": 1}})
 	})
+}
+
+// Half an hour with three kinds and a destination that fails 60 % of the attempts: every
+// profile arrives within the age bound.
+func TestRandomFailures(t *testing.T) {
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 37))
+			d := &destination{answer: func(ctx context.Context, _ string) (bool, error) {
+				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+				switch {
+				case random.IntN(10) >= 6:
+					return true, nil
+				case random.IntN(2) == 0:
+					return true, retry(exporter.RetryError{})
+				}
+				return false, retry(exporter.RetryError{Refused: true})
+			}}
+			q := newQueue(t, d, exporter.QueueConfig{})
+			for i := range 180 {
+				export(t, q, fmt.Sprint("cpu", i), fmt.Sprint("heap", i), fmt.Sprint("wall", i))
+				time.Sleep(10 * time.Second)
+				account(t, q)
+			}
+			if s := account(t, q); s.Waiting > 18 {
+				t.Errorf("%d wait at the end", s.Waiting)
+			}
+			if err := q.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s := account(t, q)
+			if arrived, again := d.unique(); arrived != 540 || s.Exported != 540 || again > s.Duplicates {
+				t.Errorf("%d arrived, %d again, %+v", arrived, again, s)
+			}
+			shutdown(t, q)
+		})
+	}
 }
 
 // One kind that always fails does not delay another by more than two pauses.

@@ -6,10 +6,47 @@ package viewer_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
+	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
+
+// A source bounds itself: a slow question blocks no other.
+func TestASlowQuestionBlocksNobody(t *testing.T) {
+	s := newTestStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		var blocked atomic.Bool
+		others := make(chan struct{})
+		h := viewer.Handler(&fileSource{Store: s, asked: func(question any) {
+			if q, ok := question.(store.Query); ok && q.Stacks && !blocked.Swap(true) {
+				<-others
+			}
+		}})
+		first := make(chan int, 1)
+		slow := target("/", "query", ".cpu", "format", "json")
+		go func() { first <- get(t, h, slow).Code }()
+		synctest.Wait() // its question is blocked
+		for _, address := range []string{
+			slow,
+			target("/", "query", byID(slowID), "format", "json"),
+			target("/", "query", `.cpu{span_name="GET /search"}`, "format", "folded"),
+		} {
+			if w := get(t, h, address); w.Code != http.StatusOK {
+				t.Errorf("GET %s: status %d", address, w.Code)
+			}
+		}
+		if len(first) > 0 {
+			t.Error("the first question is answered before the others")
+		}
+		close(others)
+		if code := <-first; code != http.StatusOK {
+			t.Errorf("the first question: status %d", code)
+		}
+	})
+}
 
 // Other sites may link to the viewer but not load anything from it: their links get the
 // page, which fetches its own data.
