@@ -70,8 +70,11 @@ func TestFullDisk(t *testing.T) {
 		write(n)
 	}
 	before := r.disk.Counts()
-	if int64(full) != before.Failed || reported != full || r.Bytes() > maxBytes || r.disk.waiting != 0 || len(r.unsaved) != 0 || before.Bytes > 1<<20 {
-		t.Errorf("%d reported, %d full, %+v, %d bytes in memory, %d wait", reported, full, before, r.Bytes(), r.disk.waiting)
+	r.disk.mu.Lock()
+	waiting := r.disk.waiting
+	r.disk.mu.Unlock()
+	if int64(full) != before.Failed || reported != full || r.Bytes() > maxBytes || waiting != 0 || len(r.unsaved) != 0 || before.Bytes > 1<<20 {
+		t.Errorf("%d reported, %d full, %+v, %d bytes in memory, %d wait", reported, full, before, r.Bytes(), waiting)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
