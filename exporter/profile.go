@@ -75,7 +75,6 @@ type Profile struct {
 	size   int
 	pprof  func() ([]byte, error)
 	parsed func() (*profile.Profile, error)
-	times  [][]int64
 }
 
 // NewProfile returns a profile of window w from pprof bytes, gzipped or not.
@@ -116,26 +115,16 @@ func shared[T any](make func() (*T, error)) func() (*T, error) {
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
-// must not be changed any more. times has the moments at which each sample was taken, in
-// nanoseconds since 1970; none if unknown. The pprof
-// format has no field for them. If parsed is nil, or times has another length than its
-// samples, Pprof and Parsed return an error.
-func NewParsedProfile(w Window, parsed *profile.Profile, times ...[]int64) *Profile {
+// must not be changed any more. If parsed is nil, Pprof and Parsed return an error.
+func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 	p := newProfile(w)
-	var err error
-	switch {
-	case parsed == nil:
-		err = fmt.Errorf("exporter: the %s profile is nil", w.Kind)
-	case times != nil && len(times) != len(parsed.Sample):
-		err = fmt.Errorf("exporter: the %s profile has %d samples, and times for %d", w.Kind, len(parsed.Sample), len(times))
-	}
-	if err != nil {
+	if parsed == nil {
+		err := fmt.Errorf("exporter: the %s profile is nil", w.Kind)
 		p.pprof = func() ([]byte, error) { return nil, err }
 		p.parsed = func() (*profile.Profile, error) { return nil, err }
 		return p
 	}
-	p.times = times
-	p.size = sizeOf(parsed, times)
+	p.size = sizeOf(parsed)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
 	var n atomic.Int64 // the length of the bytes that are in use
 	first := shared(func() (*byte, error) {
@@ -156,7 +145,7 @@ func NewParsedProfile(w Window, parsed *profile.Profile, times ...[]int64) *Prof
 	return p
 }
 
-// packed returns p from its pprof form, without its sample times. It takes less memory.
+// packed returns p from its pprof form. It takes less memory.
 func (p *Profile) packed() (*Profile, error) {
 	data, err := p.Pprof()
 	return NewProfile(p.window, data), err
@@ -193,13 +182,12 @@ func (p *Profile) End() time.Time { return p.Start().Add(p.Duration()) }
 // Resource returns the service that was measured, never nil.
 func (p *Profile) Resource() *resource.Resource { return p.window.Resource }
 
-// Size returns about how many bytes the profile takes in its original form, with the sample
-// times.
+// Size returns about how many bytes the profile takes in its original form.
 func (p *Profile) Size() int { return p.size }
 
 // sizeOf adds up what is numerous, by its size on 64-bit systems. Samples of one span
 // share labels.
-func sizeOf(p *profile.Profile, times [][]int64) int {
+func sizeOf(p *profile.Profile) int {
 	const sample, labels, label, location, function = 128, 400, 16, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
 	seen := map[unsafe.Pointer]bool{nil: true}
@@ -209,9 +197,6 @@ func sizeOf(p *profile.Profile, times [][]int64) int {
 			seen[at] = true
 			n += labels*((len(s.Label)+7)/8) + label*len(s.Label) // a map has room for eight
 		}
-	}
-	for _, t := range times {
-		n += 24 + 8*len(t)
 	}
 	return n
 }
@@ -223,7 +208,3 @@ func (p *Profile) Pprof() ([]byte, error) { return p.pprof() }
 // Parsed returns the parsed profile. It is shared: copy it before you change
 // or encode it. Keep it if you need it twice.
 func (p *Profile) Parsed() (*profile.Profile, error) { return p.parsed() }
-
-// SampleTimes returns when each sample of Parsed was taken, in nanoseconds since 1970;
-// nil if unknown. A Queue in front of a Destination does not keep them. It must not be changed.
-func (p *Profile) SampleTimes() [][]int64 { return p.times }

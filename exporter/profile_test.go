@@ -5,7 +5,6 @@ package exporter_test
 
 import (
 	"bytes"
-	"strings"
 	"sync"
 	"testing"
 
@@ -46,33 +45,6 @@ func TestProfileForms(t *testing.T) {
 	}
 	if again, err := encoded.Parsed(); err != nil || again != got {
 		t.Errorf("a second Parsed() decoded again: %v", err)
-	}
-}
-
-func TestProfileSampleTimes(t *testing.T) {
-	parsed := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Sample:     []*profile.Sample{{Value: []int64{2}}, {Value: []int64{1}}},
-	}
-	w := exporter.Window{Kind: exporter.KindCPU}
-	times := [][]int64{{1, 2}, {3}}
-	timed, plain := exporter.NewParsedProfile(w, parsed, times...), exporter.NewParsedProfile(w, parsed)
-	if got := timed.SampleTimes(); len(got) != 2 || got[0][1] != 2 || plain.SampleTimes() != nil {
-		t.Errorf("times %v and %v, want those given and none", got, plain.SampleTimes())
-	}
-	if more := timed.Size() - plain.Size(); more < 3*8 {
-		t.Errorf("the times count %d bytes", more)
-	}
-	b, err := timed.Pprof()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := exporter.NewProfile(w, b).SampleTimes(); got != nil {
-		t.Errorf("times %v of bytes, want none", got)
-	}
-	if _, err := exporter.NewParsedProfile(w, parsed, times[:1]...).Parsed(); err == nil || !strings.Contains(err.Error(), "2 samples, and times for 1") {
-		t.Errorf("Parsed with times of one sample: %v", err)
 	}
 }
 

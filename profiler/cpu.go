@@ -281,7 +281,7 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 			err = errors.Join(err, errDeaf)
 		}
 	}
-	return exporter.NewParsedProfile(window(piece.Start, piece.End), piece.Profile, piece.Times...), err
+	return exporter.NewParsedProfile(window(piece.Start, piece.End), piece.Profile), err
 }
 
 func window(from, until time.Time) exporter.Window {

@@ -8,7 +8,6 @@ package profiler_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,45 +75,4 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Samples have times, in order and within their window; also in the sum of many pieces.
-func TestSamplesHaveTimes(t *testing.T) {
-	knownRuntime(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
-	doubling(t, func(d time.Duration) bool {
-		var middle time.Time
-		for range 3 {
-			labelled("first", func() { early(d) })
-			profileCPU(t, p, 10*time.Millisecond) // cuts
-		}
-		middle = time.Now()
-		labelled("second", func() { late(d) })
-		flush(t, p)
-		window := last(t, rec)
-		times := window.SampleTimes()
-		samples := parsed(t, window).Sample
-		if len(times) != len(samples) {
-			t.Fatalf("times of %d samples, of %d", len(times), len(samples))
-		}
-		seen := map[string]bool{}
-		for i, s := range samples {
-			if int64(len(times[i])) != s.Value[0] {
-				t.Errorf("%d times of a sample of %d", len(times[i]), s.Value[0])
-			}
-			for _, at := range times[i] {
-				when := time.Unix(0, at)
-				if when.Before(window.Start().Round(0)) || when.After(window.End().Round(0)) {
-					t.Errorf("a sample at %v in a window from %v to %v", when, window.Start(), window.End())
-				}
-				if value := strings.Join(s.Label["test"], ""); value != "" {
-					seen[value] = true
-					if (value == "second") != when.After(middle.Round(0)) {
-						t.Errorf("%s at %v, the second began at %v", value, when, middle)
-					}
-				}
-			}
-		}
-		return seen["first"] && seen["second"]
-	})
 }

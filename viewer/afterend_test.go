@@ -17,9 +17,9 @@ import (
 	"github.com/spanprof/spanprof/viewer"
 )
 
-// newTimedFamily returns a store with a span of a second and its child. Both have samples with
-// times, and the child has a sample after its end.
-func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
+// newPair returns a store with a span of a second and its child. Both have samples, and the
+// child has samples after its end.
+func newPair(t *testing.T) (s *store.Store, root, child string) {
 	t.Helper()
 	s = newStore(t)
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
@@ -35,23 +35,15 @@ func newTimedFamily(t *testing.T) (s *store.Store, root, child string) {
 	b.add(3, map[string][]string{"profile_id": {root}, "span_id": {root}, "span_name": {"GET /"}}, "main.first", "main.serve")
 	b.add(1, map[string][]string{"profile_id": {child}, "span_id": {child}, "span_name": {"query"}}, "main.query", "main.serve")
 	b.add(30, map[string][]string{"ended_span_id": {child}}, "main.later")
-	var times [][]int64
-	for _, of := range [][]time.Duration{{261, 266, 905}, {600}, {800}} {
-		var ns []int64
-		for _, ms := range of {
-			ns = append(ns, epoch.Add(ms*time.Millisecond).UnixNano())
-		}
-		times = append(times, ns)
-	}
 	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch, Duration: time.Second, Resource: shop}
-	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile, times...)); err != nil {
+	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
 		t.Fatal(err)
 	}
 	return s, root, child
 }
 
 func TestAfterEnd(t *testing.T) {
-	s, root, child := newTimedFamily(t)
+	s, root, child := newPair(t)
 	h := viewer.Handler(s)
 	a := profileOf(t, h, byID(root))
 	if a.Span.CPUAfterEnd != 0 {

@@ -24,7 +24,7 @@ const exactTimes = `{"format":"go 1.26","start":"2026-01-02T03:04:05.01Z","id":"
 "blockers":[{"goroutine":8,"spanId":"0123456789abcdef","span":"refresh cache","durationNs":30000000,"did":[{"state":"sleep","durationNs":30000000,"child":"load from disk"}]}]}],"path":[]}`
 
 func TestExactTimes(t *testing.T) {
-	s, root, _ := newTimedFamily(t)
+	s, root, _ := newPair(t)
 	if err := s.AddExactTimes(root, json.RawMessage(exactTimes)); err != nil {
 		t.Fatal(err)
 	}

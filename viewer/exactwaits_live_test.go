@@ -71,7 +71,7 @@ func sumsOf(p *profile.Profile, label string) map[string][2]int64 {
 
 // The waits of a span are a profile. go tool pprof and the page's JSON have equal sums.
 func TestWaitsAsPprof(t *testing.T) {
-	s, root, child := newTimedFamily(t)
+	s, root, child := newPair(t)
 	if err := s.AddExactTimes(root, json.RawMessage(manyWaits)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWaitsAsPprof(t *testing.T) {
 
 // The waits of spans of a name are those that their sum is made of.
 func TestWaitsOfANameAsPprof(t *testing.T) {
-	s, root, child := newTimedFamily(t)
+	s, root, child := newPair(t)
 	for id, times := range map[string]string{root: manyWaits, child: strings.ReplaceAll(exactTimes, "2026-01-02T03:04:05.01Z", "2026-11-01T12:00:00.5Z")} {
 		if err := s.AddExactTimes(id, json.RawMessage(times)); err != nil {
 			t.Fatal(err)

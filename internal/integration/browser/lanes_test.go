@@ -51,7 +51,7 @@ func TestLanes(t *testing.T) {
 	id := func(s trace.Span) string { return s.SpanContext().SpanID().String() }
 	f := &profile.Function{ID: 1, Name: "main.main"}
 	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-	export := func(start int, labels []map[string][]string, at ...[]int) {
+	export := func(start int, labels []map[string][]string, counts ...int64) {
 		t.Helper()
 		p := &profile.Profile{
 			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -60,26 +60,18 @@ func TestLanes(t *testing.T) {
 			Location:   []*profile.Location{l},
 			Function:   []*profile.Function{f},
 		}
-		var times [][]int64
-		for i := range labels {
-			var ns []int64
-			for _, of := range at[i] {
-				ns = append(ns, ms(of).UnixNano())
-			}
-			times = append(times, ns)
-			n := int64(len(ns))
+		for i, n := range counts {
 			p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{n, n * 1e7}, Label: labels[i]})
 		}
 		window := exporter.Window{Kind: exporter.KindCPU, Start: ms(start), Duration: time.Second}
-		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p, times...)); err != nil {
+		if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	own := func(s trace.Span) map[string][]string {
 		return map[string][]string{"profile_id": {id(s)}, "span_id": {id(s)}}
 	}
-	export(0, []map[string][]string{own(root), own(child), {"ended_span_id": {id(child)}}},
-		[]int{300, 310, 320, 900}, []int{600, 610, 620, 630, 640, 650, 660, 670, 680, 690}, []int{800, 810, 820})
+	export(0, []map[string][]string{own(root), own(child), {"ended_span_id": {id(child)}}}, 4, 10, 3)
 	server := httptest.NewServer(viewer.Handler(s))
 	t.Cleanup(server.Close)
 

@@ -186,7 +186,6 @@ func (l *Log) wait() {
 // Piece is the samples between two Cuts.
 type Piece struct {
 	Profile    *profile.Profile
-	Times      [][]int64 // of its samples, in nanoseconds since 1970
 	Start, End time.Time
 	Samples    int64 // how many there are
 	// Restarted reports whether the runtime was stopped for the Cut, and started again.
@@ -234,12 +233,11 @@ func (l *Log) Cut() (Piece, error) {
 	default:
 	}
 	l.mu.Unlock()
-	built, times := l.build(done)
 	var err error
 	if done.dropped > 0 {
 		err = fmt.Errorf("cpu samples: %d are in no profile: there were %d different ones already", done.dropped, maxEntries)
 	}
-	return Piece{built, times, done.start, done.start.Add(time.Duration(at - done.began)), done.samples, restarted}, errors.Join(err, done.err)
+	return Piece{l.build(done), done.start, done.start.Add(time.Duration(at - done.began)), done.samples, restarted}, errors.Join(err, done.err)
 }
 
 // counted returns a nanotime before which all samples are counted. The caller holds l.mu.

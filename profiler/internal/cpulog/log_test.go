@@ -265,18 +265,6 @@ func TestFull(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for range fullTimes - 1 {
-		l.open.count(nil, nil, 0, 1)
-	}
-	if take(0) || !take(1) {
-		t.Error("want that the part is full of times")
-	}
-	for range fullTimes + 1 {
-		l.open.count(nil, nil, 0, 1)
-	}
-	if p := l.open; p.times != 2*fullTimes || p.samples != 2*fullTimes+1 {
-		t.Errorf("%d times of %d samples, want no more than %d", p.times, p.samples, 2*fullTimes)
-	}
 }
 
 func FuzzTake(f *testing.F) {

@@ -18,9 +18,6 @@ const maxEntries = 1 << 16
 // fullEntries is how many entries make a cut urgent. The rest is room until then.
 const fullEntries = maxEntries * 3 / 4
 
-// fullTimes is how many times of samples make a cut urgent: 8 MB. A part keeps twice as many.
-const fullTimes = 1 << 20
-
 // seed is of the hashes of entries. Two entries of a full part have the same hash once in 10^10
 // parts. Then they are one.
 var seed = maphash.MakeSeed()
@@ -35,7 +32,6 @@ type part struct {
 	samples    int64
 	dropped    int64 // samples for which there was no room
 	lastTime   int64 // of the last record that has one
-	times      int   // how many there are in entries
 	err        error
 }
 
@@ -53,7 +49,6 @@ type entry struct {
 	labels *goruntime.LabelSet // that held, the first of the equal sets
 	ended  string              // the id of a span that had ended, if any
 	count  int64
-	times  []int64 // nanotimes
 }
 
 // count counts a record of time at. Work after the end of its span has the labels from
@@ -76,10 +71,6 @@ func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64
 		p.entries[h] = e
 	}
 	e.count += count
-	if p.times < 2*fullTimes {
-		e.times = append(e.times, at)
-		p.times++
-	}
 }
 
 // appendKey appends the key of an entry. A program may make a new set for each request, with

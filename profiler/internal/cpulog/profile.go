@@ -37,8 +37,8 @@ type builder struct {
 	unnamed   map[*profile.Mapping]bool // a location in it has no function
 }
 
-// build returns the profile of a part and the times of its samples.
-func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
+// build returns the profile of a part.
+func (l *Log) build(p *part) *profile.Profile {
 	built := &profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
@@ -62,16 +62,11 @@ func (l *Log) build(p *part) (*profile.Profile, [][]int64) {
 		own.ID = uint64(len(built.Mapping) + 1)
 		built.Mapping = append(built.Mapping, &own)
 	}
-	times := make([][]int64, 0, len(p.entries))
 	for _, e := range p.entries {
 		s := b.stacks.Add(goruntime.ExpandFinalInlineFrame(e.stack), b.labels(labelled{e.labels, e.ended}))
 		s.Value[0], s.Value[1] = e.count, e.count*int64(p.period)
-		for i := range e.times {
-			e.times[i] += p.start.UnixNano() - p.began
-		}
-		times = append(times, e.times)
 	}
-	return built, times
+	return built
 }
 
 // labels returns the labels of a set, in a map for all its samples.

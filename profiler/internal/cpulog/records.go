@@ -62,7 +62,7 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 		p.lastTime = max(p.lastTime, at)
 		p.count(stack, labels[0], at, int64(count))
 	}
-	if len(l.open.entries) >= fullEntries || l.open.times >= fullTimes {
+	if len(l.open.entries) >= fullEntries {
 		signal(l.full)
 	}
 }
