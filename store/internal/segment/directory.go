@@ -203,7 +203,7 @@ func (d *disk) writeKept() error {
 		if err := remove(of.path); err != nil {
 			return err
 		}
-		d.grown(-of.size, 0)
+		d.count(DiskCounts{Bytes: -of.size})
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (d *disk) replaceKept(s *Segment) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
-	d.grown(size-d.keeps, 0)
+	d.count(DiskCounts{Bytes: size - d.keeps})
 	d.keeps = size
 	return nil
 }

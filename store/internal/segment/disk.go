@@ -152,7 +152,7 @@ func (d *disk) run() {
 		for _, j := range jobs {
 			// The encoder of profiles is not ours.
 			if err := report.Contain(j.write); err != nil {
-				d.count(func(c *DiskCounts) { c.Failed++ })
+				d.count(DiskCounts{Failed: 1})
 				d.report(err)
 			}
 			d.mu.Lock()
@@ -220,7 +220,7 @@ func (d *disk) writeWindow(p *exporter.Profile, spans []Ended) error {
 	}
 	d.text += text
 	d.size += size + int64(len(b))
-	d.grown(size+int64(len(b)), d.files-before+1)
+	d.count(DiskCounts{Bytes: size + int64(len(b)), Files: int64(d.files - before + 1)})
 	if d.size > d.maxBytes/openShare || d.text > maxText {
 		return d.seal()
 	}
@@ -238,20 +238,13 @@ func (d *disk) in(dir string, write func() error) error {
 	return err
 }
 
-// count changes the counts.
-func (d *disk) count(change func(*DiskCounts)) {
+// count adds to the counts.
+func (d *disk) count(n DiskCounts) {
 	d.mu.Lock()
-	change(&d.counts)
+	c := &d.counts
+	c.Bytes, c.Files, c.Removed, c.Failed = c.Bytes+n.Bytes, c.Files+n.Files, c.Removed+n.Removed, c.Failed+n.Failed
 	d.mu.Unlock()
 	d.changed()
-}
-
-// grown counts bytes that were written, and files.
-func (d *disk) grown(n int64, files int) {
-	d.count(func(c *DiskCounts) {
-		c.Bytes += n
-		c.Files += int64(files)
-	})
 }
 
 // seal ends the open segment and renames it. If that fails, its name stays.
@@ -268,7 +261,7 @@ func (d *disk) seal() error {
 	}
 	if err == nil {
 		size += int64(len(b))
-		d.grown(int64(len(b)), 0)
+		d.count(DiskCounts{Bytes: int64(len(b))})
 		err = os.Rename(path+opened, path)
 	}
 	if err != nil {
@@ -290,10 +283,7 @@ func (d *disk) bound() (err error) {
 		d.saved = slices.Clone(d.saved[1:])
 		total -= oldest.size
 		err = cmp.Or(err, remove(oldest.path))
-		d.count(func(c *DiskCounts) {
-			c.Bytes -= oldest.size
-			c.Removed++
-		})
+		d.count(DiskCounts{Bytes: -oldest.size, Removed: 1})
 	}
 	return err
 }
