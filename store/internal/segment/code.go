@@ -136,13 +136,9 @@ type label struct {
 	numeric          bool   // value is decimal
 }
 
-func compareLabels(a, b label) int {
-	return cmp.Compare(a.key, b.key)
-}
-
 // setOf returns the number of a set of labels, which it sorts.
 func (s *Segment) setOf(labels []label) (n uint32) {
-	slices.SortStableFunc(labels, compareLabels) // values of one key keep their order
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.key, b.key) }) // values of one key keep their order
 	for _, of := range slices.Backward(labels) {
 		n = s.sets.add(link[label]{n, of})
 	}

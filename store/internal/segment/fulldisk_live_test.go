@@ -73,8 +73,8 @@ func TestFullDisk(t *testing.T) {
 	r.disk.mu.Lock()
 	waiting := r.disk.waiting
 	r.disk.mu.Unlock()
-	if int64(full) != before.Failed || reported != full || r.Bytes() > maxBytes || waiting != 0 || len(r.unsaved) != 0 || before.Bytes > 1<<20 {
-		t.Errorf("%d reported, %d full, %+v, %d bytes in memory, %d wait", reported, full, before, r.Bytes(), waiting)
+	if int64(full) != before.Failed || reported != full || r.Stats().Bytes > maxBytes || waiting != 0 || len(r.unsaved) != 0 || before.Bytes > 1<<20 {
+		t.Errorf("%d reported, %d full, %+v, %d bytes in memory, %d wait", reported, full, before, r.Stats().Bytes, waiting)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%d writes failed with room", got-before.Failed)
 	}
 	windows := readRoom(t, filepath.Join(mounted, "store"), 64<<20).View().Windows()
-	t.Logf("%d of %d windows are on the disk, %d writes failed, %d bytes in memory", len(windows), n, before.Failed, r.Bytes())
+	t.Logf("%d of %d windows are on the disk, %d writes failed, %d bytes in memory", len(windows), n, before.Failed, r.Stats().Bytes)
 	for i := range 3 {
 		if at := len(windows) - 3 + i; at < 1 || windows[at].Start.UnixNano() != int64(last-3+i)*length {
 			t.Errorf("the window %d is missing", last-3+i)

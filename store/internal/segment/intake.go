@@ -131,16 +131,13 @@ func (i *Intake) Dropped() int64 { return i.dropped.Load() }
 // work delivers spans until few are left.
 func (i *Intake) work() {
 	pprof.SetGoroutineLabels(context.Background()) // it inherited the labels of a span
-	for i.drain() >= wakeLen {
+	for i.Drain() >= wakeLen {
 	}
 	i.working.Store(false)
 }
 
-// Drain delivers the spans that have ended before the call.
-func (i *Intake) Drain() { i.drain() }
-
-// drain returns how many spans it delivered.
-func (i *Intake) drain() (n int) {
+// Drain delivers the spans that have ended before the call, and returns how many.
+func (i *Intake) Drain() (n int) {
 	i.draining.Lock()
 	defer i.draining.Unlock()
 	for k := range i.shards {

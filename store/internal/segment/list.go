@@ -75,10 +75,10 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name, service := s.spans.number(q.Name), s.spans.number(q.Service)
+		texts := s.spans.texts.list
 		for i := range s.spans.list {
 			r := &s.spans.list[i]
-			if r.child || q.Name != "" && r.name != name || q.Service != "" && r.service != service ||
+			if r.child || q.Name != "" && texts[r.name] != q.Name || q.Service != "" && texts[r.service] != q.Service ||
 				q.Errors && !r.err || q.Trace.IsValid() && r.trace != q.Trace || r.duration < q.Min ||
 				r.start >= until || max(r.end(), r.start+1) <= q.From {
 				continue
@@ -107,14 +107,6 @@ func (v *View) List(ctx context.Context, q *SpanQuery) ([]Span, error) {
 		list[i] = v.span(top[i].place)
 	}
 	return list, nil
-}
-
-// number returns the number of a text, or no number of any.
-func (s *spans) number(text string) uint32 {
-	if i := slices.Index(s.texts.list, text); text != "" && i >= 0 {
-		return uint32(i)
-	}
-	return math.MaxUint32
 }
 
 func (v *View) value(r *record, by Order) int64 {

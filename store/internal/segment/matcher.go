@@ -111,17 +111,10 @@ func (m *Matcher) matchesAny(values []string) bool {
 	return slices.ContainsFunc(values, m.Matches)
 }
 
-// Attribute returns the key of the attribute that the condition is about.
-func (m *Matcher) Attribute() (key string, ok bool) {
-	return strings.CutPrefix(m.Label, attributePrefix)
-}
-
 // OnSpan reports whether the condition is about the span of a row.
 func (m *Matcher) OnSpan() bool {
 	return strings.HasPrefix(m.Label, attributePrefix)
 }
-
-func (m *Matcher) onID() bool { return isID(m.Label) }
 
 func isID(label string) bool {
 	switch label {
@@ -131,11 +124,9 @@ func isID(label string) bool {
 	return false
 }
 
-func (m *Matcher) onService() bool { return m.Label == serviceName || m.Label == serviceVersion }
-
 // ListsIDs reports whether the condition lists ids. Rows without the label never match.
 func (m *Matcher) ListsIDs() bool {
-	return m.onID() && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
+	return isID(m.Label) && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
 }
 
 // match is the groups of a segment that matchers select, all if is is nil. first and last bound
@@ -174,7 +165,7 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 				profile, span := s.idsIn(g)
 				return named[profile] || named[span]
 			})
-		case of.onID():
+		case isID(of.Label):
 			ids = append(ids, s.matchID(of))
 			if groups := s.groupsWith(of); groups != nil {
 				some = slices.Values(groups)

@@ -62,7 +62,7 @@ func (l *loader) load(segments, kept []savedDir) {
 		close(l.done)
 		r.changed()
 	}()
-	most := r.maxBytes - r.Bytes()
+	most := r.maxBytes - r.Stats().Bytes
 	var restored []*Segment
 	var all Held
 	for room := most; len(segments) > 0 && room > 0 && !l.stop.Load(); segments = segments[:len(segments)-1] {

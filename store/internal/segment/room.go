@@ -106,9 +106,6 @@ func (r *Room) newSegment() *Segment {
 // Export adds a profile. The error has the cause ErrInvalid or ErrTooLarge.
 func (r *Room) Export(p *exporter.Profile) error {
 	parsed, err := p.Parsed() // before the lock, because it takes the longest
-	if err == nil && parsed == nil {
-		err = errors.New("no profile")
-	}
 	if err == nil {
 		err = parsed.CheckValid()
 	}
@@ -328,7 +325,7 @@ func (r *Room) trim() {
 	}
 }
 
-// bytes returns the memory of all segments.
+// bytes returns the memory of all segments, as far as it is counted.
 func (r *Room) bytes() int64 {
 	n := r.open.bytes()
 	for _, s := range r.sealed {
@@ -338,11 +335,4 @@ func (r *Room) bytes() int64 {
 		n += r.kept.bytes()
 	}
 	return n
-}
-
-// Bytes returns the memory of all segments, as far as it is counted.
-func (r *Room) Bytes() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bytes()
 }

@@ -156,14 +156,14 @@ func TestTooLarge(t *testing.T) {
 		return windowOf(0, exporter.KindCPU, profileOf(rows...))
 	}
 	export(t, r, large(10), large(1000))
-	before := r.Bytes()
+	before := r.Stats().Bytes
 	numbers := profileOf(row{"main;f", 1, nil})
 	for i := range int64(200_000) {
 		numbers.Sample = append(numbers.Sample, &profile.Sample{Value: numbers.Sample[0].Value, NumLabel: map[string][]int64{"bytes": {i, i + 1}}})
 	}
 	for _, p := range []*exporter.Profile{large(4000), windowOf(0, exporter.KindCPU, numbers)} {
-		if err := r.Export(p); !errors.Is(err, ErrTooLarge) || r.Bytes() != before {
-			t.Errorf("%v, %d bytes, want %d", err, r.Bytes(), before)
+		if err := r.Export(p); !errors.Is(err, ErrTooLarge) || r.Stats().Bytes != before {
+			t.Errorf("%v, %d bytes, want %d", err, r.Stats().Bytes, before)
 		}
 	}
 	if err := r.Export(exporter.NewProfile(exporter.Window{Kind: exporter.KindCPU}, []byte("x"))); !errors.Is(err, ErrInvalid) {

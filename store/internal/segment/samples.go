@@ -163,7 +163,7 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.OnSpan() || m.ListsIDs() }) {
 		segments = v.whole
 	}
-	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.onService() })
+	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.Label == serviceName || m.Label == serviceVersion })
 	until := cmp.Or(q.Until, math.MaxInt64)
 	for _, s := range segments {
 		matches := make(map[[2]string]*match) // by resource, if the query is about it
@@ -190,11 +190,9 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	return list, nil
 }
 
-// Kinds returns the samples of each kind that a query selects.
+// Kinds returns the samples of each kind that a query without one selects.
 func (v *View) Kinds(ctx context.Context, q *Query) (map[exporter.Kind]int64, error) {
-	all := *q
-	all.Kind = ""
-	windows, err := v.find(ctx, &all)
+	windows, err := v.find(ctx, q)
 	totals := make(map[exporter.Kind]int64)
 	for i := range windows {
 		f := &windows[i]
