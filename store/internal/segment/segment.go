@@ -100,12 +100,6 @@ func (s *Segment) seal(before []*Segment) *Segment {
 	return c
 }
 
-// ready gives a snapshot of the open segment sorted spans and sums.
-func (s *Segment) ready(before []*Segment) {
-	s.spans.sort()
-	s.index = s.sum(before, false)
-}
-
 // table numbers the different values of a segment from 0 on. It is append-only. A reader
 // that copied list sees values that never change.
 type table[V comparable] struct {

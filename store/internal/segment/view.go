@@ -41,20 +41,18 @@ func (r *Room) View() *View {
 	v := r.last
 	if v == nil {
 		v = &View{
-			segments: append(slices.Clip(r.sealed), r.open.snapshot()), kept: r.kept, keys: r.keys,
-			Stats: r.stats(), Dropped: maps.Clone(r.dropped),
-			profiles: maps.Clone(r.profiles),
+			whole: append(slices.Clip(r.before()), r.open.snapshot()), kept: r.kept, keys: r.keys,
+			Stats: r.stats(), Dropped: maps.Clone(r.dropped), profiles: maps.Clone(r.profiles),
 		}
-		v.whole = v.segments
-		if v.kept != nil {
-			v.whole = append([]*Segment{v.kept}, v.segments...)
-		}
+		v.segments = v.whole[len(v.whole)-len(r.sealed)-1:]
 		r.last = v
 	}
 	r.mu.Unlock()
 	v.once.Do(func() {
 		n := len(v.segments) - 1
-		v.segments[n].ready(v.segments[:n])
+		open := v.segments[n]
+		open.spans.sort()
+		open.index = open.sum(v.segments[:n], false)
 	})
 	return v
 }
