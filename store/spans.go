@@ -233,13 +233,8 @@ func (v *view) spans(found []segment.Span, q *SpanQuery) ([]Span, error) {
 
 // describe adds what a brief list leaves out.
 func (v *view) describe(to *Span, s *segment.Span, children []segment.Ended) {
-	coverage, complete, known := v.held.Coverage(s)
-	if to.Coverage, to.Complete = Coverage(coverage), complete; s.Earlier {
-		to.Complete = true
-		if !known {
-			to.Coverage = CoverageEvicted
-		}
-	}
+	coverage, complete := v.held.Coverage(s)
+	to.Coverage, to.Complete = Coverage(coverage), complete
 	v.attributes(to, s.Attributes, "", math.MaxInt)
 	for _, c := range children {
 		v.attributes(to, c.Attributes, cmp.Or(c.Name, unnamedChild), math.MaxInt)
@@ -287,14 +282,12 @@ func (v *view) requests(spans []Span, places map[ident.Key]int) {
 // form of the id distinguishes them.
 func (v *view) exemplar(x *segment.Exemplar, sampled bool) Span {
 	manual := x.Manual && (!sampled || ident.ParseKey(x.ID) == 0)
-	s := Span{
+	return Span{
 		ProfileID: x.ID, TraceID: x.Trace, Name: x.Label, Service: x.Service, Label: x.Label, Manual: manual, SummaryMissing: !manual,
 		Start: time.Unix(0, x.First), Duration: time.Duration(x.Last - x.First),
 		CPU: time.Duration(x.CPU), CPUSamples: x.Samples, CPUInclusive: time.Duration(x.CPU), WallSamples: x.Wall, SamplesHeld: x.Held,
+		Complete: v.held.Until(x.Service) > x.Last, // a later window is without it
 	}
-	until, ok := v.held.Until(x.Service)
-	s.Complete = ok && until > x.Last // a later window is without it
-	return s
 }
 
 // exemplars returns the manual exemplars that q selects.

@@ -324,8 +324,8 @@ func TestCoverageAfterMany(t *testing.T) {
 	export(t, r, windowOf(1, exporter.KindCPU, profileOf()), windowOf(0, exporter.KindCPU, profileOf()), windowOf(2, exporter.KindCPU, profileOf()))
 	for want, of := range map[Coverage]Ended{Whole: {Start: 2 * length, Duration: length}, None: {Start: length + second}} {
 		s := Span{Ended: of} // None is a span without a duration
-		if c, complete, known := r.View().Coverage(&s); c != want || !complete || !known {
-			t.Errorf("%+v: %v, %t, %t", of, c, complete, known)
+		if c, complete := r.View().Coverage(&s); c != want || !complete {
+			t.Errorf("%+v: %v, %t", of, c, complete)
 		}
 	}
 	if services := slices.Sorted(slices.Values(r.Services())); len(r.profiles) != maxServices+2 || !slices.Equal(services, []string{"service0", "service1"}) {
@@ -368,9 +368,9 @@ func TestFirstService(t *testing.T) {
 	}
 	for _, service := range []string{"a", "b"} {
 		s := Span{Ended: Ended{Service: service, Duration: 4 * length}}
-		c, complete, known := v.Coverage(&s)
-		if until, ok := v.Until(service); c != Whole || !complete || !known || until != 4*length || !ok {
-			t.Errorf("%s: coverage %v, %t, %t until %d", service, c, complete, known, until)
+		c, complete := v.Coverage(&s)
+		if until := v.Until(service); c != Whole || !complete || until != 4*length {
+			t.Errorf("%s: coverage %v, %t until %d", service, c, complete, until)
 		}
 	}
 }

@@ -271,19 +271,22 @@ func (r *Room) Services() (names []string) {
 }
 
 // Coverage returns how much of a span's time was profiled, as far as profiles have arrived.
-// complete is set if they have arrived for all of it. known is false without any profile.
-func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
+// complete is set if they have arrived for all of it, or never will.
+func (v *View) Coverage(s *Span) (c Coverage, complete bool) {
 	p, known := v.profiled(serviceKey{s.Service, s.Earlier})
-	if !known {
-		return Whole, false, false
+	switch {
+	case !known && s.Earlier:
+		return Evicted, true
+	case !known:
+		return Whole, false
 	}
-	complete = p.until >= s.End()
+	complete = s.Earlier || p.until >= s.End()
 	start, end := s.Start, min(max(s.End(), s.Start+1), p.until)
 	if end <= start {
-		return Whole, complete, true
+		return Whole, complete
 	}
 	if start < p.since || !s.Earlier && !s.kept && start < v.Dropped[s.Service] && v.Unended+v.Lost > 0 {
-		return Evicted, complete, true
+		return Evicted, complete
 	}
 	covered := int64(0)
 	for _, q := range p.periods {
@@ -291,11 +294,11 @@ func (v *View) Coverage(s *Span) (c Coverage, complete, known bool) {
 	}
 	switch covered {
 	case end - start:
-		return Whole, complete, true
+		return Whole, complete
 	case 0:
-		return None, complete, true
+		return None, complete
 	}
-	return Partial, complete, true
+	return Partial, complete
 }
 
 // profiled returns when a service was profiled. Without windows of its own, it is the service
@@ -310,9 +313,8 @@ func (v *View) profiled(of serviceKey) (p profiled, known bool) {
 	return p, known
 }
 
-// Until returns the end of the latest CPU window of a service of this process, false
-// without any.
-func (v *View) Until(service string) (until int64, ok bool) {
-	p, ok := v.profiled(serviceKey{service: service})
-	return p.until, ok
+// Until returns the end of the latest CPU window of a service of this process, 0 without any.
+func (v *View) Until(service string) int64 {
+	p, _ := v.profiled(serviceKey{service: service})
+	return p.until
 }
