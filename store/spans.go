@@ -111,8 +111,7 @@ func sortSpans(spans []Span, q *SpanQuery) {
 	})
 }
 
-// list returns the spans with a record that q selects. Only without Requests and Below the
-// limit is applied.
+// list returns the spans with a record that q selects. The limit is not applied to requests.
 func (v *view) list(q *SpanQuery) ([]segment.Span, error) {
 	of := segment.SpanQuery{
 		Name: q.Name, Service: q.Service, Errors: q.OnlyErrors, Min: int64(q.MinDuration),
@@ -126,11 +125,12 @@ func (v *view) list(q *SpanQuery) ([]segment.Span, error) {
 		}
 		of.Trace = id
 	}
-	if nested := q.Requests && v.held.Nested(); nested || q.Below != "" {
+	requests := q.Requests && v.held.Nested()
+	if requests {
 		of.Limit = 0
 	}
 	found, err := v.held.List(v.ctx, &of)
-	if err != nil || !q.Requests || !v.held.Nested() {
+	if err != nil || !requests {
 		return found, err
 	}
 	ids := make(map[ident.Key]bool, len(found))
@@ -155,18 +155,12 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 	for i := range q.Attributes {
 		of = append(of, v.held.SpansOf(v.ctx, &q.Attributes[i].m))
 	}
-	part, below := strings.ToLower(q.Contains), ident.ParseKey(q.Below)
-	var parts map[ident.Key]bool
-	if part != "" {
-		parts = v.held.Containing(v.ctx, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
+	if part := strings.ToLower(q.Contains); part != "" {
+		of = append(of, v.held.Containing(v.ctx, func(text string) bool { return strings.Contains(strings.ToLower(text), part) }))
 	}
+	below := ident.ParseKey(q.Below)
 	return func(id ident.Key) bool {
-		for _, ids := range of {
-			if !ids[id] {
-				return false
-			}
-		}
-		if part != "" && !parts[id] {
+		if slices.ContainsFunc(of, func(ids map[ident.Key]bool) bool { return !ids[id] }) {
 			return false
 		}
 		is := q.Below == ""

@@ -34,8 +34,7 @@ type Store struct {
 	exact   exactTimes
 	running running
 	runs    atomic.Bool // spans, as of the last view
-	// readOnly is set for the store of OpenDirectory.
-	readOnly bool
+	lacks   Lacks
 	// asking bounds the questions that run over all rows at a time.
 	asking chan struct{}
 
@@ -80,7 +79,7 @@ func OpenDirectory(path string, left func(error), opts ...Option) (*Store, error
 		return nil, err
 	}
 	s := newStore(c)
-	s.config.directory, s.readOnly = path, true
+	s.config.directory, s.lacks = path, LacksUpdates
 	s.shut.Store(true)
 	if err := s.room.OpenDirectory(path, left); err != nil {
 		return nil, fmt.Errorf("store: %s: %w", path, err)

@@ -109,11 +109,7 @@ func (v *view) Close() {}
 
 // Info implements View.
 func (v *view) Info() Info {
-	info := Info{Generation: v.held.Generation, Stats: v.stats}
-	if v.store.readOnly {
-		info.Lacks = LacksUpdates
-	}
-	return info
+	return Info{Generation: v.held.Generation, Stats: v.stats, Lacks: v.store.lacks}
 }
 
 // Windows implements View.
