@@ -86,9 +86,6 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	b := adder{
 		answer: a, query: q, texts: make(map[string]bool), names: make(map[string]bool),
 	}
-	if of := matched(windows); len(of) == 1 {
-		a.code = of[0] // no stack need be copied
-	}
 	for i := range windows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -110,16 +107,6 @@ func (v *View) Samples(ctx context.Context, q *Query) (*Answer, error) {
 	a.ProfileIDs, a.Names = len(union(append(b.sorted, slices.Compact(b.ids))))+len(b.texts), slices.Sorted(maps.Keys(b.names))
 	a.Looks = looksOf(windows)
 	return a, nil
-}
-
-// matched returns the segments with matches.
-func matched(windows []found) (list []*Segment) {
-	for i := range windows {
-		if f := &windows[i]; f.matches && (len(list) == 0 || list[len(list)-1] != f.of) {
-			list = append(list, f.of)
-		}
-	}
-	return list
 }
 
 // looksOf returns the intervals between the samples of the windows with matches. The windows

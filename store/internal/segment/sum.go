@@ -25,8 +25,8 @@ type adder struct {
 	ids          []ident.Key // of odd groups, perhaps several times
 	texts, names map[string]bool
 
-	// of is the segment of the last window. copier is nil if it has the stacks of the answer.
-	// values and samples are its sums by stack. seen has its groups, named its sets.
+	// of is the segment of the last window. copier copies its stacks to the answer. values and
+	// samples are its sums by stack. seen has its groups, named its sets.
 	// known is 1 more than the place of the labels of each set, for a resource.
 	of              *Segment
 	copier          *copier
@@ -45,9 +45,7 @@ func (b *adder) add(f *found, column int) {
 	if b.of != f.of {
 		b.flush()
 		b.of = f.of
-		if a.code != f.of {
-			b.copier = newCopier(a.code, f.of)
-		}
+		b.copier = newCopier(a.code, f.of)
 		b.values, b.samples = make([]int64, len(f.of.code.frames.list)), make([]int64, len(f.of.code.frames.list))
 		b.seen, b.named = make([]bool, len(f.of.groups.list)), make([]bool, len(f.of.sets.list))
 	}
@@ -178,10 +176,7 @@ func (b *adder) flush() {
 		if b.samples[n] == 0 && value == 0 {
 			continue
 		}
-		stack := uint32(n)
-		if b.copier != nil {
-			stack = b.copier.stack(stack)
-		}
+		stack := b.copier.stack(uint32(n))
 		at := b.sums.add(stack)
 		if int(at) == len(b.answer.Sums) {
 			b.answer.Sums = append(b.answer.Sums, Sum{Stack: stack})
