@@ -76,7 +76,6 @@ func pprofResponse(p *answer.Pprof) (response, error) {
 func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Set("Content-Type", resp.contentType)
-	header.Set("Cache-Control", "no-store")
 	if resp.disposition != "" {
 		header.Set("Content-Disposition", resp.disposition)
 	} else {
