@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -27,7 +26,7 @@ import (
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	ctx, first := tracer.Start(t.Context(), "HTTP GET", trace.WithTimestamp(epoch))
 	ctx, second := tracer.Start(ctx, "query", trace.WithTimestamp(epoch))
 	_, third := tracer.Start(ctx, "parse", trace.WithTimestamp(epoch))
@@ -117,7 +116,7 @@ func TestVeryManyChildren(t *testing.T) {
 func TestLocalRootOfChild(t *testing.T) {
 	const child = "00000000000000c1"
 	s := newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	_, root := tracer.Start(t.Context(), "checkout", trace.WithTimestamp(epoch))
 	id, traceID := root.SpanContext().SpanID().String(), root.SpanContext().TraceID().String()
 	b := newProfileBuilder()
