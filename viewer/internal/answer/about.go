@@ -61,11 +61,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	}
 	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
 	held, note := r.named(q)
-	text, others := r.listedWork(q)
-	ql, err := flameql.Parse(text)
-	if err != nil {
-		return nil, err
-	}
+	ql, others := r.listedWork(q)
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
 	a := &About{Name: q.Name, Kinds: r.kinds(all), cpu: r.selection(all)}
 	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
