@@ -31,7 +31,7 @@ func TestUnchangedList(t *testing.T) {
 	}
 	// A time before now may select other spans later.
 	if ask("since", list.Generation, "from", "now-1h").Unchanged {
-		t.Error("the spans of the last hour are said to be those of the hour before")
+		t.Error("the spans of the last hour are unchanged after an hour")
 	}
 	// Other handlers may have other stores.
 	var other answer.Unchanged

@@ -102,7 +102,7 @@ func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 		t.Service = held[0]
 	}
 	var spreads map[nameKey]*Spread
-	note := "the profiles here know no times of spans"
+	note := "the profiles here have no times of spans"
 	if r.records() {
 		spreads = nameSpreads(r.spans(store.SpanQuery{Service: q.Service, Brief: true}))
 	}

@@ -250,8 +250,8 @@ func (a *Answer) sentence(duration int64, running bool, top string, o others) st
 		return text
 	}
 	text += " Others of this name: " + nanoseconds(o.duration) + " at the median"
-	if why := a.difference(duration, o); why != "" {
-		text += "; the difference is " + why
+	if reason := a.difference(duration, o); reason != "" {
+		text += "; the difference is " + reason
 	}
 	return text + "."
 }
