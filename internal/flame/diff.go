@@ -22,8 +22,8 @@ type DiffRow struct {
 	Delta float64 `json:"delta"`
 }
 
-// Diff compares two summaries of the same functions, function by function, and
-// returns the n functions that differ most, by the difference. Where functions differ
+// Diff compares two summaries of the same functions, function by function. It
+// returns the n functions that differ most, the largest difference first. Where functions differ
 // equally, as those do that only call each other, the difference of self decides.
 func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
 	leftTotal, rightTotal := left.tree.nodes[0].total, right.tree.nodes[0].total

@@ -125,8 +125,8 @@ func (r *Reader) named(q store.SpanQuery) (spans []store.Span, note string) {
 // maxGroups bounds the list of names: the page of names has all.
 const maxGroups = 100
 
-// listedWork returns the query for the work that a list of spans is about, and a note if a query of
-// samples cannot have all conditions.
+// listedWork returns the query for the work that a list of spans is about. There is a note if a query
+// of samples cannot have all conditions.
 func (r *Reader) listedWork(asked store.SpanQuery) (q flameql.Query, note string) {
 	q = flameql.Query{Type: r.cpuType()}
 	if asked.Service != "" {
