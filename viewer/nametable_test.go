@@ -37,15 +37,13 @@ func TestNamesAddUp(t *testing.T) {
 	table := getNames(t, s)
 	sum := table.UnlabelledCPU.Nanoseconds()
 	for _, n := range table.Names {
-		var p answer.Profile
-		getJSON(t, h, target("/", "query", n.Query, "format", "json"), http.StatusOK, &p)
+		p := profileOf(t, h, n.Query)
 		if p.Total != n.CPU.Nanoseconds() {
 			t.Errorf("%s has %d, its query %s selects %d", n.Name, n.CPU, n.Query, p.Total)
 		}
 		sum += n.CPU.Nanoseconds()
 	}
-	var process answer.Profile
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &process)
+	process := profileOf(t, h, ".cpu")
 	if sum != process.Total || table.UnlabelledCPU != 11e7 {
 		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPU, sum, process.Total)
 	}
