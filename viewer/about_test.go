@@ -12,7 +12,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -26,7 +25,7 @@ import (
 func newRequests(t *testing.T, s *store.Store, service, name string, n int) {
 	t.Helper()
 	res := resource.NewSchemaless(attribute.String("service.name", service))
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, res)
 	b := newProfileBuilder()
 	for i := range n {
 		start, ticks := epoch.Add(time.Duration(i)*50*time.Millisecond), 1
@@ -88,7 +87,7 @@ func TestAboutParts(t *testing.T) {
 // Without a wall profile the waits have no name.
 func TestTailWithoutWall(t *testing.T) {
 	s := newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	b := newProfileBuilder()
 	for i := range 60 {
 		_, span := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(epoch))
@@ -125,7 +124,7 @@ func TestSpanName(t *testing.T) {
 // The label of renamed spans is a name too.
 func TestAboutLabel(t *testing.T) {
 	s := newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	b := newProfileBuilder()
 	for _, name := range []string{"GET /cart", "GET /user"} {
 		_, span := tracer.Start(t.Context(), name, trace.WithTimestamp(epoch))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -22,7 +21,7 @@ import (
 func newPair(t *testing.T) (s *store.Store, root, child string) {
 	t.Helper()
 	s = newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	at := func(d time.Duration) trace.SpanEventOption { return trace.WithTimestamp(epoch.Add(d)) }
 	ctx, first := tracer.Start(t.Context(), "GET /", at(0))
 	_, second := tracer.Start(ctx, "query", at(500*time.Millisecond))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/store"
@@ -24,7 +23,7 @@ import (
 func newQueries(t *testing.T) (s *store.Store, ids []string) {
 	t.Helper()
 	s = newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	b := newProfileBuilder()
 	for i, query := range []string{`SELECT FROM "a"`, "SELECT b"} {
 		ctx, root := tracer.Start(t.Context(), "GET /", trace.WithTimestamp(epoch), trace.WithAttributes(attribute.String("http.request.method", "GET")))
@@ -51,13 +50,7 @@ func TestAttributesOfSpans(t *testing.T) {
 		{[]string{"attribute", "db.query.text=SELECT b"}, ids[1:]},
 		{[]string{"attribute", "tenant=x"}, nil},
 	} {
-		var list answer.SpanList
-		getJSON(t, h, target("/", append(test.params, "format", "json")...), http.StatusOK, &list)
-		var got []string
-		for _, s := range list.Spans {
-			got = append(got, s.ProfileID)
-		}
-		if !slices.Equal(got, test.want) {
+		if got := listedIDs(t, h, test.params...); !slices.Equal(got, test.want) {
 			t.Errorf("%v: %v, want %v", test.params, got, test.want)
 		}
 	}

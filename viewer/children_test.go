@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/internal/flameql"
@@ -27,7 +26,7 @@ import (
 func newFamily(t *testing.T) (s *store.Store, root, child, grandchild string) {
 	t.Helper()
 	s = newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	ctx, first := tracer.Start(t.Context(), "HTTP GET", trace.WithTimestamp(epoch))
 	ctx, second := tracer.Start(ctx, "query", trace.WithTimestamp(epoch))
 	_, third := tracer.Start(ctx, "parse", trace.WithTimestamp(epoch))
@@ -117,7 +116,7 @@ func TestVeryManyChildren(t *testing.T) {
 func TestLocalRootOfChild(t *testing.T) {
 	const child = "00000000000000c1"
 	s := newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	_, root := tracer.Start(t.Context(), "checkout", trace.WithTimestamp(epoch))
 	id, traceID := root.SpanContext().SpanID().String(), root.SpanContext().TraceID().String()
 	b := newProfileBuilder()
@@ -148,7 +147,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	b = newProfileBuilder()
 	b.add(3, map[string][]string{"profile_id": {"00000000000000d1"}, "span_id": {"00000000000000d1"}, "trace_id": {alone}}, "main.alone")
 	exportSecond(t, s, 1, b)
-	getJSON(t, h, target("/", "query", `.cpu{span_id="`+child+`",trace_id="`+alone+`"}`, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, `.cpu{span_id="`+child+`",trace_id="`+alone+`"}`)
 	if a.Total != 3e7 || !strings.HasSuffix(a.Note, "this is the profile of its trace") {
 		t.Errorf("samples alone: total %d, note %q", a.Total, a.Note)
 	}
@@ -156,7 +155,7 @@ func TestLocalRootOfChild(t *testing.T) {
 	// A service that is called twice has two local roots in the trace.
 	_, again := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), root.SpanContext()), "refund", trace.WithTimestamp(epoch))
 	again.End(trace.WithTimestamp(epoch.Add(time.Second)))
-	getJSON(t, h, target("/", "query", query, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, query)
 	if a.Total != 5e7 || a.Query != `.cpu{trace_id="`+traceID+`"}` || !strings.Contains(a.Note, "2 local roots") {
 		t.Errorf("total %d of %s, note %q", a.Total, a.Query, a.Note)
 	}

@@ -10,39 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
-var shop = resource.NewSchemaless(attribute.String("service.name", "shop"))
-
 // endSpan records a span from one second of the test to another and returns its id.
 func endSpan(t *testing.T, s *store.Store, name string, start, end int) string {
 	t.Helper()
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor()))
-	at := func(seconds int) time.Time { return epoch.Add(time.Duration(seconds) * time.Second) }
-	_, span := tp.Tracer("test").Start(t.Context(), name, trace.WithTimestamp(at(start)))
-	span.End(trace.WithTimestamp(at(end)))
+	_, span := newTracer(s, shop).Start(t.Context(), name, trace.WithTimestamp(at(1000*start)))
+	span.End(trace.WithTimestamp(at(1000 * end)))
 	return span.SpanContext().SpanID().String()
-}
-
-// exportSecond exports a window of ten seconds that begins at a second of the
-// test.
-func exportSecond(t *testing.T, s *store.Store, second int, b *profileBuilder) {
-	t.Helper()
-	window := exporter.Window{Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(second) * time.Second), Duration: 10 * time.Second, Resource: shop}
-	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func byID(id string) string { return `shop.cpu{profile_id="` + id + `"}` }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
@@ -56,7 +54,7 @@ func TestExactTimes(t *testing.T) {
 // The bytes of one span are shown from 100 kB on, below that the sum of its name.
 func TestAllocated(t *testing.T) {
 	s := newStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	for _, each := range []struct {
 		spans, bytes int
 		want         string

@@ -20,7 +20,6 @@ import (
 
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // manyWaits is the JSON of package exectrace for a span that waited in several ways: twice in
@@ -128,8 +127,8 @@ func TestWaitsAsPprof(t *testing.T) {
 			t.Errorf("GET %s: status %d: %s", address, w.Code, w.Body)
 		}
 	}
-	var gone answer.Profile
-	if getJSON(t, viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", HasExactTimes: true}}}), target("/", "query", byID(root), "format", "json"), http.StatusOK, &gone); gone.Span.ExactTimes != nil {
+	h = viewer.Handler(&fileSource{spans: []store.Span{{ProfileID: root, Name: "GET /", HasExactTimes: true}}})
+	if gone := profileOf(t, h, byID(root)); gone.Span.ExactTimes != nil {
 		t.Errorf("exact times of a source that has none: %s", gone.Span.ExactTimes)
 	}
 }

@@ -92,11 +92,11 @@ func TestProfileOfSpan(t *testing.T) {
 	}
 
 	// span_id selects the same, and other types of ids have baselines too.
-	getJSON(t, h, target("/", "query", `{span_id="`+slowID+`"}`, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, `{span_id="`+slowID+`"}`)
 	if a.Total != 55e7 || a.Span == nil {
 		t.Errorf("by span_id: total %d", a.Total)
 	}
-	getJSON(t, h, target("/", "query", `{trace_id="010000000000000000000000000000a2"}`, "format", "json"), http.StatusOK, &a)
+	a = profileOf(t, h, `{trace_id="010000000000000000000000000000a2"}`)
 	if a.Total != 8e7 || a.Baseline.Query != `.cpu{span_name="GET /search"}` {
 		t.Errorf("by trace_id: total %d, baseline %+v", a.Total, a.Baseline)
 	}

@@ -68,8 +68,7 @@ func newTestStore(t testing.TB) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithIDGenerator(&fixedIDs{}), sdktrace.WithSpanProcessor(s.SpanProcessor()))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithIDGenerator(&fixedIDs{}), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 	tracer := tp.Tracer("test")
 	span := func(name string, start, wall time.Duration, status string) {
 		_, span := tracer.Start(t.Context(), name, trace.WithTimestamp(epoch.Add(start)))
@@ -93,25 +92,45 @@ func newTestStore(t testing.TB) *store.Store {
 	b.add(3, labels(evilID, evilName), "main.sort", "main.serve")
 	b.add(7, map[string][]string{"profile_id": {"nightly #7"}}, "main.sort", "main.report")
 	b.add(4, nil, "runtime.gcBgMarkWorker")
-	export(t, s, res, exporter.KindCPU, b.profile)
+	exportSecond(t, s, 0, b)
 
 	heap := newProfileBuilder()
 	heap.profile.SampleType = []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
 	heap.addValues([]int64{10, 20480, 1, 2048}, nil, "bytes.growSlice", "main.serve")
-	export(t, s, res, exporter.KindHeap, heap.profile)
+	export(t, s, shop, exporter.KindHeap, heap.profile)
 	return s
+}
+
+// shop is the resource of most tests.
+var shop = resource.NewSchemaless(attribute.String("service.name", "shop"))
+
+// newTracer returns a tracer of spans that s records.
+func newTracer(s *store.Store, res *resource.Resource) trace.Tracer {
+	return sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
 }
 
 func labels(id, name string) map[string][]string {
 	return map[string][]string{"profile_id": {id}, "span_id": {id}, "trace_id": {"010000000000000000000000000000" + id[14:]}, "span_name": {name}}
 }
 
+// export exports a window of ten seconds that begins with the epoch.
 func export(t testing.TB, s *store.Store, res *resource.Resource, kind exporter.Kind, p *profile.Profile) {
+	t.Helper()
+	exportAt(t, s, 0, res, kind, p)
+}
+
+// exportSecond exports a window of CPU that begins at a second of the test.
+func exportSecond(t testing.TB, s *store.Store, second int, b *profileBuilder) {
+	t.Helper()
+	exportAt(t, s, second, shop, exporter.KindCPU, b.profile)
+}
+
+func exportAt(t testing.TB, s *store.Store, second int, res *resource.Resource, kind exporter.Kind, p *profile.Profile) {
 	t.Helper()
 	if err := p.CheckValid(); err != nil {
 		t.Fatal(err)
 	}
-	window := exporter.Window{Kind: kind, Start: epoch, Duration: 10 * time.Second, Resource: res}
+	window := exporter.Window{Kind: kind, Start: epoch.Add(time.Duration(second) * time.Second), Duration: 10 * time.Second, Resource: res}
 	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, p)); err != nil {
 		t.Fatal(err)
 	}

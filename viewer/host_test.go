@@ -5,7 +5,6 @@ package viewer_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
-	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
 
 // sampled are samples of a host profile: their number, and by what they are a span's.
@@ -55,10 +53,8 @@ func exportHost(t *testing.T, s *store.Store, list ...sampled) {
 // profiler.
 func TestHost(t *testing.T) {
 	s := newTestStore(t)
-	before := answer.Profile{}
 	h := viewer.Handler(s)
-	cpu := target("/", "query", byID(slowID), "format", "json")
-	getJSON(t, h, cpu, http.StatusOK, &before)
+	before := profileOf(t, h, byID(slowID))
 	exportHost(t, s,
 		sampled{3, slowID, labelkey.First}, sampled{5, slowID, labelkey.ByTimeline},
 		sampled{2, fastID, labelkey.ByLink}, sampled{7, "", labelkey.Ambiguous}, sampled{1, "", ""})
@@ -77,12 +73,10 @@ func TestHost(t *testing.T) {
 			t.Errorf("%s: %d samples, note %q, empty %q; want %d, %q", tt.query, a.Samples, a.Note, a.Empty, tt.samples, tt.empty)
 		}
 	}
-	var all, after answer.Profile
-	getJSON(t, h, target("/", "query", ".host", "format", "json"), http.StatusOK, &all)
+	all, after := profileOf(t, h, ".host"), profileOf(t, h, byID(slowID))
 	if diff := cmp.Diff([]flame.TypeTotal{{Type: flame.Kernel, Self: 18e7}}, all.FrameTypes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	getJSON(t, h, cpu, http.StatusOK, &after)
 	if after.Total != before.Total || after.Span.CPU != before.Span.CPU {
 		t.Errorf("the CPU time was %d, %d of the span, and is %d, %d with a host profile", before.Total, before.Span.CPU, after.Total, after.Span.CPU)
 	}
@@ -122,8 +116,7 @@ func TestPackageOfAssembly(t *testing.T) {
 	b.location("indexbytebody").Line[0].Function.Filename = "/usr/local/go/src/internal/bytealg/indexbyte_amd64.s"
 	b.location("memcpy").Line[0].Function.Filename = "memcpy.c"
 	export(t, s, nil, exporter.KindCPU, b.profile)
-	var a answer.Profile
-	getJSON(t, viewer.Handler(s), target("/", "query", ".cpu", "format", "json"), http.StatusOK, &a)
+	a := profileOf(t, viewer.Handler(s), ".cpu")
 	f, packages := a.Flame.Functions, map[string]string{}
 	for i, name := range f.Name {
 		packages[a.Flame.Texts[name]] = a.Flame.Texts[f.Package[i]]

@@ -71,6 +71,7 @@ func TestTitles(t *testing.T) {
 		`.goroutine`:       "Whole process: goroutines",
 		`.cpu{tenant="a"}`: `.cpu{tenant="a"}`,
 		`.cpu{service_name="shop",service_version="v2"}`: "shop version v2",
+		`.cpu{service_version="v2",tenant="a"}`:          `.cpu{service_version="v2",tenant="a"}`,
 		`.cpu{trace_id="ab"}`:                            "Trace ab",
 	} {
 		a := profileOf(t, h, query)

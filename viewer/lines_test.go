@@ -16,7 +16,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -75,7 +74,7 @@ func TestLines(t *testing.T) {
 // newExactSpan returns the id of a span with many exact states, attributes and children.
 func newExactSpan(t *testing.T, s *store.Store) string {
 	t.Helper()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	ctx, span := tracer.Start(t.Context(), "GET /exact"+strings.Repeat("länge ", 100), trace.WithTimestamp(epoch))
 	for i := range 10 {
 		_, child := tracer.Start(ctx, "query"+strings.Repeat("länge ", 100), trace.WithTimestamp(epoch))

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/google/pprof/profile"
@@ -38,15 +37,13 @@ func TestNamesAddUp(t *testing.T) {
 	table := getNames(t, s)
 	sum := table.UnlabelledCPU.Nanoseconds()
 	for _, n := range table.Names {
-		var p answer.Profile
-		getJSON(t, h, target("/", "query", n.Query, "format", "json"), http.StatusOK, &p)
+		p := profileOf(t, h, n.Query)
 		if p.Total != n.CPU.Nanoseconds() {
 			t.Errorf("%s has %d, its query %s selects %d", n.Name, n.CPU, n.Query, p.Total)
 		}
 		sum += n.CPU.Nanoseconds()
 	}
-	var process answer.Profile
-	getJSON(t, h, target("/", "query", ".cpu", "format", "json"), http.StatusOK, &process)
+	process := profileOf(t, h, ".cpu")
 	if sum != process.Total || table.UnlabelledCPU != 11e7 {
 		t.Errorf("all rows and %d of samples without span_name have %d, the process %d", table.UnlabelledCPU, sum, process.Total)
 	}
@@ -90,7 +87,7 @@ func TestNamesLeftOut(t *testing.T) {
 func TestNamesOfAService(t *testing.T) {
 	s := newTestStore(t)
 	cart := resource.NewSchemaless(attribute.String("service.name", "cart"))
-	_, span := sdktrace.NewTracerProvider(sdktrace.WithResource(cart), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("").Start(t.Context(), "GET /search", trace.WithTimestamp(epoch))
+	_, span := newTracer(s, cart).Start(t.Context(), "GET /search", trace.WithTimestamp(epoch))
 	span.End(trace.WithTimestamp(epoch.Add(time.Second)))
 	id := span.SpanContext().SpanID().String()
 	b := newProfileBuilder()
@@ -114,8 +111,7 @@ func TestNamesWaits(t *testing.T) {
 	b.profile.SampleType = []*profile.ValueType{{Type: "wall", Unit: "nanoseconds"}}
 	b.addValues([]int64{9e8}, labels(slowID, "GET /search"), "main.search")
 	b.addValues([]int64{1e7}, labels(evilID, evilName), "main.sort")
-	res := resource.NewSchemaless(attribute.String("service.name", "shop"))
-	export(t, s, res, exporter.KindWall, b.profile)
+	export(t, s, shop, exporter.KindWall, b.profile)
 	waits := map[string]time.Duration{}
 	for _, n := range getNames(t, s, "sort", "waits").Names {
 		waits[n.Name] = -1

@@ -175,9 +175,6 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 			err = errTooLong
 		}
 	}()
-	if err := ctx.Err(); err != nil {
-		return resp, err // The client has gone away.
-	}
 	if p.before != nil {
 		if err := p.before(h, q); err != nil {
 			return resp, err
@@ -198,7 +195,7 @@ func (h *handler) answer(ctx context.Context, p page, q *question) (resp respons
 	}
 	switch data := data.(type) {
 	case *answer.Pprof:
-		return pprofResponse(data)
+		return pprofResponse(data), nil
 	case string:
 		return textResponse(data), nil
 	case interface{ Text() string }:

@@ -61,22 +61,19 @@ func jsonResponse(v any) (response, error) {
 	return response{contentType: "application/json", body: b.Bytes()}, nil
 }
 
-func pprofResponse(p *answer.Pprof) (response, error) {
+func pprofResponse(p *answer.Pprof) response {
 	var b bytes.Buffer
-	if err := p.Profile.WriteUncompressed(&b); err != nil {
-		return response{}, fmt.Errorf("encode %s: %w", p.FileName, err)
-	}
+	_ = p.Profile.WriteUncompressed(&b) // Writing to a buffer does not fail.
 	return response{
 		contentType: "application/octet-stream",
 		disposition: fmt.Sprintf("attachment; filename=%q", p.FileName),
 		body:        compress(b.Bytes()),
-	}, nil
+	}
 }
 
 func (resp response) write(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Set("Content-Type", resp.contentType)
-	header.Set("Cache-Control", "no-store")
 	if resp.disposition != "" {
 		header.Set("Content-Disposition", resp.disposition)
 	} else {

@@ -11,7 +11,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -26,9 +25,8 @@ func TestSeveralServices(t *testing.T) {
 	ids := map[string]string{}
 	for i, service := range []string{"alpha", "beta", "odd {name"} {
 		res := resource.NewSchemaless(attribute.String("service.name", service))
-		tp := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithSpanProcessor(s.SpanProcessor()))
 		for range i + 1 {
-			_, span := tp.Tracer("test").Start(t.Context(), "GET /", trace.WithTimestamp(epoch))
+			_, span := newTracer(s, res).Start(t.Context(), "GET /", trace.WithTimestamp(epoch))
 			span.End(trace.WithTimestamp(epoch.Add(time.Second)))
 			ids[service] = span.SpanContext().SpanID().String()
 		}
@@ -38,11 +36,7 @@ func TestSeveralServices(t *testing.T) {
 		export(t, s, res, exporter.KindCPU, b.profile)
 	}
 	h := viewer.Handler(s)
-	ask := func(query string) answer.Profile {
-		t.Helper()
-		a := profileOf(t, h, query)
-		return a
-	}
+	ask := func(query string) answer.Profile { return profileOf(t, h, query) }
 
 	list := listOf(t, h)
 	if got := get(t, h, "/?format=text").Body.String(); !strings.HasPrefix(got, "3 services: ") {

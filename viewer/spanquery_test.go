@@ -9,12 +9,22 @@ import (
 	"strings"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spanprof/spanprof/viewer"
 	"github.com/spanprof/spanprof/viewer/internal/answer"
 )
+
+// listedIDs returns the ids of the spans of a list.
+func listedIDs(t *testing.T, h http.Handler, params ...string) (ids []string) {
+	t.Helper()
+	var list answer.SpanList
+	getJSON(t, h, target("/", append(params, "format", "json")...), http.StatusOK, &list)
+	for _, s := range list.Spans {
+		ids = append(ids, s.ProfileID)
+	}
+	return ids
+}
 
 func TestFilters(t *testing.T) {
 	h := viewer.Handler(newTestStore(t))
@@ -31,13 +41,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"min", "1ns", "from", "1793534404"}, []string{openID, evilID}},
 		{[]string{"min", "1ns", "until", "1793534401"}, []string{slowID}},
 	} {
-		var list answer.SpanList
-		getJSON(t, h, target("/", append(test.params, "order", "slowest", "format", "json")...), http.StatusOK, &list)
-		var got []string
-		for _, s := range list.Spans {
-			got = append(got, s.ProfileID)
-		}
-		if !slices.Equal(got, test.want) {
+		if got := listedIDs(t, h, append(test.params, "order", "slowest")...); !slices.Equal(got, test.want) {
 			t.Errorf("%v: %v, want %v", test.params, got, test.want)
 		}
 	}
@@ -46,7 +50,7 @@ func TestFilters(t *testing.T) {
 // Spans have a kind in lists where spans of their name have several.
 func TestSpanKinds(t *testing.T) {
 	s := newTestStore(t)
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	tracer := newTracer(s, shop)
 	for kind, name := range map[trace.SpanKind]string{trace.SpanKindClient: "GET", trace.SpanKindServer: "GET", trace.SpanKindProducer: "send"} {
 		_, span := tracer.Start(t.Context(), name, trace.WithSpanKind(kind))
 		span.End()

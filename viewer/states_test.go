@@ -35,7 +35,7 @@ func newStatesOn(t *testing.T) *statesOn {
 	t.Helper()
 	s := newStore(t)
 	on := &statesOn{Store: s, wall: newWallBuilder()}
-	on.tracer = sdktrace.NewTracerProvider(sdktrace.WithResource(shop), sdktrace.WithSpanProcessor(s.SpanProcessor())).Tracer("test")
+	on.tracer = newTracer(s, shop)
 	for i := range 1000 {
 		on.looks.Add(at(10*i), at(10*i+10), 0, 0, 0)
 	}

@@ -23,13 +23,8 @@ import (
 // exportVersion exports a window of a version, as so many others are before it.
 func exportVersion(t *testing.T, s *store.Store, before int, service, version string, b *profileBuilder) {
 	t.Helper()
-	window := exporter.Window{
-		Kind: exporter.KindCPU, Start: epoch.Add(time.Duration(before) * 10 * time.Second), Duration: 10 * time.Second,
-		Resource: resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version)),
-	}
-	if err := s.Export(t.Context(), exporter.NewParsedProfile(window, b.profile)); err != nil {
-		t.Fatal(err)
-	}
+	res := resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version))
+	exportAt(t, s, 10*before, res, exporter.KindCPU, b.profile)
 }
 
 func TestTimeline(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
@@ -25,7 +23,7 @@ func TestWallOfSpan(t *testing.T) {
 	b := newWallBuilder()
 	b.addValues([]int64{10, 7e8}, labels(slowID, "GET /search"), "runtime.chanrecv", "main.search", "main.serve")
 	b.addValues([]int64{1, 6e7}, labels(fastID, "GET /search"), "time.Sleep", "main.search", "main.serve")
-	export(t, s, resource.NewSchemaless(attribute.String("service.name", "shop")), exporter.KindWall, b.profile)
+	export(t, s, shop, exporter.KindWall, b.profile)
 
 	a := profileOf(t, h, `shop.wall{profile_id="`+slowID+`"}`)
 	if a.Total != 7e8 || a.SampleType != "wall" || a.ErrorNs != 35e6 || a.Span == nil || a.Span.CPU != 55e7 {

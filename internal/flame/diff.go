@@ -22,12 +22,11 @@ type DiffRow struct {
 	Delta float64 `json:"delta"`
 }
 
-// Diff compares two summaries of the same functions, function by function, and
-// returns the n functions that differ most. Those that take more on the right come
-// first, then those that take less, each by its difference. Where functions differ
+// Diff compares two summaries of the same functions, function by function. It
+// returns the n functions that differ most, the largest difference first. Where functions differ
 // equally, as those do that only call each other, the difference of self decides.
 func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
-	leftTotal, rightTotal := left.Total(), right.Total()
+	leftTotal, rightTotal := left.tree.nodes[0].total, right.tree.nodes[0].total
 	for i, fn := range left.functions.list {
 		l, r := left.top.of(int32(i)), right.top.of(int32(i))
 		rows = append(rows, DiffRow{
@@ -39,22 +38,8 @@ func Diff(left, right *Summary, n int) (rows []DiffRow, omitted int) {
 	slices.SortFunc(rows, func(a, b DiffRow) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)), cmp.Compare(ofSelf(b), ofSelf(a)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
-	if omitted = len(rows) - n; omitted > 0 {
-		rows = rows[:n]
-	}
-	slices.SortStableFunc(rows, func(a, b DiffRow) int { return cmp.Compare(rank(b), rank(a)) })
-	return rows, max(0, omitted)
-}
-
-// rank orders rows: more on the right, less on the right, the same on both sides.
-func rank(r DiffRow) int {
-	switch {
-	case r.Delta > 0:
-		return 2
-	case r.Delta < 0:
-		return 1
-	}
-	return 0
+	shown := min(n, len(rows))
+	return rows[:shown], len(rows) - shown
 }
 
 // shareDelta returns the difference of two shares. Samples justify fewer than six

@@ -21,7 +21,6 @@ type Functions struct {
 	byName     map[functionKey]int32
 	lines      []lineKey // by the lines of frames
 	byLine     map[lineKey]int32
-	byFunc     map[*profile.Function]int32
 	byLocation map[*profile.Location][]frame
 }
 
@@ -85,16 +84,7 @@ type frame struct {
 // NewFunctions returns an empty table. typed is set if frames have a type, as in the profiles
 // of an eBPF agent.
 func NewFunctions(typed bool) *Functions {
-	// The profile of a server's span has some hundred functions.
-	const some = 512
-	return &Functions{
-		typed:      typed,
-		list:       make([]function, 0, some),
-		byName:     make(map[functionKey]int32, some),
-		byLine:     make(map[lineKey]int32, some),
-		byFunc:     make(map[*profile.Function]int32, some),
-		byLocation: make(map[*profile.Location][]frame, some),
-	}
+	return &Functions{typed: typed, byName: map[functionKey]int32{}, byLine: map[lineKey]int32{}, byLocation: map[*profile.Location][]frame{}}
 }
 
 // frames appends the frames of a stack to buf, from the root to the leaf.
@@ -148,17 +138,8 @@ func (f *Functions) function(loc *profile.Location, line profile.Line) int32 {
 	if line.Function == nil {
 		return f.address(loc)
 	}
-	id, ok := f.byFunc[line.Function]
-	// One function may be of several types: the kernel's memset, and C's.
-	if !ok || f.typed {
-		at := line.Function.StartLine
-		if at == 0 {
-			at = line.Line
-		}
-		id = f.add(function{functionKey{line.Function.Name, f.typeOf(loc, line.Function)}, line.Function.Filename, at})
-		f.byFunc[line.Function] = id
-	}
-	return id
+	at := cmp.Or(line.Function.StartLine, line.Line)
+	return f.add(function{functionKey{line.Function.Name, f.typeOf(loc, line.Function)}, line.Function.Filename, at})
 }
 
 // address returns the function of a location without symbols.

@@ -105,10 +105,6 @@ func (g *Graph) SetSources(url func(pkg, file string) string) {
 }
 
 func (g *Graph) text(s string) int32 {
-	if g.index == nil {
-		g.index = map[string]int32{"": 0}
-		g.Texts = append(g.Texts, "")
-	}
 	i, ok := g.index[s]
 	if !ok {
 		i = int32(len(g.Texts))
@@ -143,8 +139,7 @@ func (s *Summary) GraphAgainst(left *Summary) *Graph {
 
 // graph returns the widest nodes. left has the values of the other side, nil if there is none.
 func (t *tree) graph(left []treeNode, top *top, maxNodes int) *Graph {
-	g := &Graph{}
-	g.text("")
+	g := &Graph{Texts: []string{""}, index: map[string]int32{"": 0}}
 	g.addFunctions(t.functions, top)
 	width := func(i int32) int64 {
 		if left != nil {

@@ -45,9 +45,6 @@ func SummaryWithin(ctx context.Context, stacks []store.StackValue, fns *Function
 	return s, nil
 }
 
-// Total returns the sum of all stacks.
-func (s *Summary) Total() int64 { return s.tree.nodes[0].total }
-
 // Functions returns the functions, those with most self first.
 func (s *Summary) Functions() []Function { return s.top.list(s.functions) }
 

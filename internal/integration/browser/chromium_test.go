@@ -63,7 +63,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	b.ctx = ctx
 	// The browser lives as long as the context of the first thing that it does.
-	if err := chromedp.Do(ctx, countRequests, countPresses, size(1440, 900)); err != nil {
+	if err := chromedp.Do(ctx, onPages(counted), onPages(presses), chromedp.EmulateViewport(1440, 900)); err != nil {
 		t.Fatal(err)
 	}
 	requests, messages := chromedp.Events(ctx, network.RequestWillBeSent), chromedp.Console(ctx)
@@ -146,10 +146,6 @@ func until(expression string) chromedp.Action[chromedp.Void] {
 		_, err := chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0))(ctx, t)
 		return chromedp.Void{}, err
 	}
-}
-
-func size(width, height int64) chromedp.Action[chromedp.Void] {
-	return chromedp.EmulateViewport(width, height)
 }
 
 // check reports what the browser should not have done.

@@ -4,11 +4,8 @@
 package browser
 
 import (
-	"context"
 	"net/url"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -16,12 +13,6 @@ import (
 const presses = `addEventListener('pointerdown', (e) => {
 	if (e.isTrusted) sessionStorage.presses = Number(sessionStorage.presses ?? 0) + 1;
 }, true);`
-
-// countPresses lets task know of the clicks on all pages that come.
-func countPresses(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-	_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: presses})
-	return chromedp.Void{}, err
-}
 
 // presses returns how often the pointer was pressed so far.
 func (b *browser) presses() int {

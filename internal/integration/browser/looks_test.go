@@ -29,7 +29,7 @@ var tours = []look{{"light", 1440, "light"}, {"dark", 1440, "dark"}, {"narrow", 
 // wear gives the page a look.
 func (b *browser) wear(l look) {
 	b.t.Helper()
-	b.run("the look "+l.name, size(l.width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	b.run("the look "+l.name, chromedp.EmulateViewport(l.width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
 		})

@@ -41,10 +41,12 @@ const counted = `(() => {
 	};
 })()`
 
-// countRequests adds the script counted to all later pages.
-func countRequests(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-	_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: counted})
-	return chromedp.Void{}, err
+// onPages adds a script to all later pages.
+func onPages(script string) action {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		return chromedp.Void{}, err
+	}
 }
 
 // settled waits until the page has read and painted all answers. Some, as the time line, arrive late

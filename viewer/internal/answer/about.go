@@ -61,11 +61,7 @@ func (r *Reader) About(q store.SpanQuery) (*About, error) {
 	}
 	q.Order, q.Requests, q.Running, q.Limit = store.Newest, false, false, sampledSpans
 	held, note := r.named(q)
-	text, others := r.listedWork(q)
-	ql, err := flameql.Parse(text)
-	if err != nil {
-		return nil, err
-	}
+	ql, others := r.listedWork(q)
 	all := r.resolve(Query{Query: ql, From: q.From, Until: q.Until})
 	a := &About{Name: q.Name, Kinds: r.kinds(all), cpu: r.selection(all)}
 	a.functions = slices.DeleteFunc(r.summary(a.cpu, flame.NewFunctions(false)).Functions(), func(f flame.Function) bool { return f.Self == 0 })
@@ -132,12 +128,10 @@ func (r *Reader) tail(held []store.Span) *tail.Result {
 // parts returns the time of a span and the spans below it by state.
 func (r *Reader) parts(s store.Span) map[string]float64 {
 	t := newFamily(r, s, r.trace(s))
-	parts, running := partsOf(t.wall, r.selection(t.of(r.cpuType())))
-	switch {
-	case !r.has(exporter.KindWall):
-		parts[notOnCPU] = max(0, float64(s.Duration)+running)
-	case running > 0:
-		parts[ready] = running
+	cpu := r.selection(t.of(r.cpuType()))
+	parts := partsOf(t.wall, cpu)
+	if !r.has(exporter.KindWall) {
+		parts[notOnCPU] = max(0, float64(s.Duration)-float64(cpu.Total))
 	}
 	return parts
 }
@@ -148,11 +142,7 @@ func (r *Reader) shares(q Query, cpu *store.Samples) (list []Part) {
 	if wall.Samples < fewSamples {
 		return nil
 	}
-	parts, running := partsOf(wall, cpu)
-	if running > 0 {
-		parts[ready] = running
-	}
-	sum := 0.0
+	parts, sum := partsOf(wall, cpu), 0.0
 	for _, ns := range parts {
 		sum += ns
 	}
@@ -166,9 +156,9 @@ func (r *Reader) shares(q Query, cpu *store.Samples) (list []Part) {
 }
 
 // partsOf divides wall time: waits with the function that waits, CPU time with the function that
-// runs. The rest is the time running without CPU samples.
-func partsOf(wall, cpu *store.Samples) (parts map[string]float64, rest float64) {
-	parts = make(map[string]float64)
+// runs. Time running without CPU samples is a wait for a CPU.
+func partsOf(wall, cpu *store.Samples) map[string]float64 {
+	parts, rest := make(map[string]float64), float64(-cpu.Total)
 	for _, sv := range wall.Stacks {
 		class := waitclass.Of(functionNames(sv.Stack))
 		if class == waitclass.Running {
@@ -179,9 +169,11 @@ func partsOf(wall, cpu *store.Samples) (parts map[string]float64, rest float64) 
 	}
 	for _, sv := range cpu.Stacks {
 		parts[onCPU+at(sv.Stack)] += float64(sv.Value)
-		rest -= float64(sv.Value)
 	}
-	return parts, rest
+	if rest > 0 {
+		parts[ready] = rest
+	}
+	return parts
 }
 
 // at names the innermost function outside of the runtime and the packages that only wait.

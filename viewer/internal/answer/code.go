@@ -13,15 +13,11 @@ import (
 	"strings"
 )
 
-// Code is where the source code of the profiled program is. The zero value links only files
-// with a version in their paths.
+// Code has the fields of viewer.SourceCode. The zero value links only files with a version in
+// their paths.
 type Code struct {
-	// Build is the build information of the program, nil if unknown.
-	Build *debug.BuildInfo
-	// URL is a template for modules outside the standard library, with {module}, {version},
-	// {path} and {line}; "" links to GitHub and pkg.go.dev.
-	URL string
-	// Directory has the source of the main module, "" for none.
+	Build     *debug.BuildInfo
+	URL       string
 	Directory string
 }
 
@@ -34,7 +30,7 @@ const standard = "std"
 var (
 	inCache = regexp.MustCompile(`^(?:.*/pkg/mod/)?([^@]+)@(v[^/]+)/(.+)$`)
 	pseudo  = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})$`)
-	escaped = regexp.MustCompile(`![a-z]`)
+	escaped = regexp.MustCompile(`![a-z]`) // a capital letter in the module cache
 	major   = regexp.MustCompile(`/v[0-9]+$`)
 )
 
@@ -43,7 +39,8 @@ func (c *Code) place(pkg, file string) place {
 	file = strings.ReplaceAll(file, `\`, "/")
 	base := path.Base(file)
 	if m := inCache.FindStringSubmatch(file); m != nil && m[1] != "golang.org/toolchain" {
-		return place{unescaped(m[1]), m[2], m[3]}
+		module := escaped.ReplaceAllStringFunc(m[1], func(c string) string { return strings.ToUpper(c[1:]) })
+		return place{module, m[2], m[3]}
 	}
 	if c.Build == nil || pkg == "" || path.Ext(file) == "" {
 		return place{}
@@ -87,11 +84,6 @@ func within(m *debug.Module, pkg, base string) (place, bool) {
 		version = ""
 	}
 	return place{module, version, dir + base}, true
-}
-
-// unescaped returns a module path as the module cache escapes it.
-func unescaped(name string) string {
-	return escaped.ReplaceAllStringFunc(name, func(c string) string { return strings.ToUpper(c[1:]) })
 }
 
 // url returns the address of a file, with {line} where the line belongs; "" if unknown.

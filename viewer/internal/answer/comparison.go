@@ -5,6 +5,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/flame"
@@ -23,9 +24,8 @@ type Comparison struct {
 	RightName string `json:"rightName"`
 	// Flame has the nodes of both sides. Its left values belong to Left.
 	Flame *flame.Graph `json:"flame"`
-	// Diff has the functions with more on the right first, then the functions with less. Each
-	// part is in the order of the differences of shares. DiffOmitted counts the functions
-	// left out, which differ least.
+	// Diff has the functions in the order of the differences of their shares. DiffOmitted counts
+	// the functions left out, which differ least.
 	Diff        []flame.DiffRow `json:"diff"`
 	DiffOmitted int             `json:"diffOmitted,omitempty"`
 	// Note is about both sides, in words.
@@ -75,23 +75,20 @@ func (c *Comparison) Text() string {
 	}
 	fmt.Fprintf(&b, "\n%7s %7s %9s  %s\n", "left", "right", "change", "function, by the change of its share of the total")
 	room := max(4, min(textDiffRows, textRows-2-strings.Count(b.String(), "\n")))
-	more, less := 0, 0
-	for _, d := range c.Diff {
-		// Functions that take more come before those that take less.
-		switch {
-		case d.Delta > 0 && more < room/2:
-			more++
-		case d.Delta < 0 && less < room/2:
-			if less == 0 {
-				b.WriteByte('\n')
-			}
-			less++
-		default:
-			continue
+	less := slices.DeleteFunc(slices.Clone(c.Diff), func(d flame.DiffRow) bool { return d.Delta >= 0 })
+	more := slices.DeleteFunc(slices.Clone(c.Diff), func(d flame.DiffRow) bool { return d.Delta <= 0 })
+	rest := len(c.Diff) + c.DiffOmitted
+	for i, rows := range [][]flame.DiffRow{more, less} {
+		rows = rows[:min(len(rows), room/2)]
+		if i > 0 && len(rows) > 0 {
+			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, marked(d.Type, d.Name, termtext.Columns-27))
+		for _, d := range rows {
+			fmt.Fprintf(&b, "%7s %7s %+6.1f pp  %s\n", termtext.Percent(d.LeftTotal, c.Left.Total), termtext.Percent(d.RightTotal, c.Right.Total), 100*d.Delta, marked(d.Type, d.Name, termtext.Columns-27))
+		}
+		rest -= len(rows)
 	}
-	if rest := len(c.Diff) + c.DiffOmitted - more - less; rest > 0 {
+	if rest > 0 {
 		fmt.Fprintf(&b, "%20s %s, differing less or not at all\n", "...", termtext.Plural(rest, "more function"))
 	}
 	return b.String()

@@ -122,8 +122,7 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 		bytes, spans = 0, 0
 		others := r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true})
 		for i := range others[:min(len(others), mostAllocating)] {
-			var x struct{ AllocatedBytes int64 }
-			if json.Unmarshal(r.exactJSON(others[i].ProfileID), &x) == nil {
+			if x := r.exactTimesOf(&others[i]); x != nil {
 				bytes, spans = bytes+x.AllocatedBytes, spans+1
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -202,17 +201,10 @@ func (r *Reader) others(s store.Span) (o others) {
 			durations, cpus = append(durations, other.Duration), append(cpus, other.CPU)
 		}
 	}
-	if o.spans = len(durations); o.spans > 0 {
-		slices.Sort(durations)
-		slices.Sort(cpus)
-		o.duration, o.cpu = quantile(durations, 50).Nanoseconds(), quantile(cpus, 50).Nanoseconds()
+	if len(durations) > 0 {
+		o = others{len(durations), timesOf(durations).P50.Nanoseconds(), timesOf(cpus).P50.Nanoseconds()}
 	}
 	return o
-}
-
-// quantile returns the least of sorted times that so many percent of them do not exceed.
-func quantile(sorted []time.Duration, percent int) time.Duration {
-	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
 const maxOthers = 1000

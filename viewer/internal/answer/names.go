@@ -102,7 +102,7 @@ func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
 		t.Service = held[0]
 	}
 	var spreads map[nameKey]*Spread
-	note := "the profiles here know no times of spans"
+	note := "the profiles here have no times of spans"
 	if r.records() {
 		spreads = nameSpreads(r.spans(store.SpanQuery{Service: q.Service, Brief: true}))
 	}
@@ -134,16 +134,12 @@ func (t *NameTable) labelled(r *Reader, service string) {
 		q := Query{Query: flameql.Query{Type: typ}, service: service}
 		asked := q.store()
 		asked.Labels = []string{"service_name", labelkey.SpanName}
-		a, err := r.view.Samples(asked)
-		if err != nil {
-			if !errors.Is(err, store.ErrUnknownSampleType) { // a heap profile of another tool
-				r.err = queryError("sums by label", q, err)
-			}
-			return nil
-		}
-		all := make(map[nameKey]time.Duration, len(a.Sums))
-		for _, s := range a.Sums {
+		all := map[nameKey]time.Duration{}
+		for _, s := range r.sumsOf("sums by label", q, asked).Sums {
 			all[nameKey{Service: s.Labels[0], Name: s.Labels[1]}] += time.Duration(s.Value)
+		}
+		if errors.Is(r.err, store.ErrUnknownSampleType) { // a heap profile of another tool
+			r.err = nil
 		}
 		return all
 	}

@@ -60,7 +60,7 @@ func (q Query) title(span *Span) string {
 	if id, ok := q.Value(labelkey.TraceID); ok {
 		return "Trace " + id
 	}
-	if version, ok := q.Value("service_version"); ok {
+	if version, ok := q.Value("service_version"); ok && len(q.Without("service_name", "service_version").Matchers) == 0 {
 		service, _ := q.Value("service_name")
 		return strings.TrimSpace(service + " version " + version)
 	}

@@ -96,7 +96,8 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	if list.Service == "" && len(held) == 1 {
 		list.Service = held[0]
 	}
-	list.Work, list.WorkNote = r.listedWork(q)
+	work, without := r.listedWork(q)
+	list.Work, list.WorkNote = work.String(), without
 	if more := len(held) - maxServices; more > 0 {
 		list.Note = fmt.Sprintf("the profiles of %s are not listed: ask for one by its name, as in NAME.cpu", termtext.Plural(more, "more service"))
 	}
@@ -124,9 +125,10 @@ func (r *Reader) named(q store.SpanQuery) (spans []store.Span, note string) {
 // maxGroups bounds the list of names: the page of names has all.
 const maxGroups = 100
 
-// listedWork returns the query for the work that a list of spans is about. The note names that no query of samples has the other conditions.
-func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
-	q := flameql.Query{Type: r.cpuType()}
+// listedWork returns the query for the work that a list of spans is about. There is a note if a query
+// of samples cannot have all conditions.
+func (r *Reader) listedWork(asked store.SpanQuery) (q flameql.Query, note string) {
+	q = flameql.Query{Type: r.cpuType()}
 	if asked.Service != "" {
 		q = q.WithEqual("service_name", asked.Service)
 	}
@@ -141,7 +143,7 @@ func (r *Reader) listedWork(asked store.SpanQuery) (query, note string) {
 	if asked.Contains != "" || asked.OnlyErrors || asked.MinDuration > 0 || asked.Below != "" {
 		note = "without the other conditions"
 	}
-	return q.String(), note
+	return q, note
 }
 
 // Text returns the list for a terminal.

@@ -36,7 +36,9 @@ func timesOf(durations []time.Duration) *Times {
 		return nil
 	}
 	slices.Sort(durations)
-	return &Times{quantile(durations, 50), quantile(durations, 95), durations[len(durations)-1]}
+	// quantile returns the least time that so many percent do not exceed.
+	quantile := func(percent int) time.Duration { return durations[(len(durations)*percent+99)/100-1] }
+	return &Times{P50: quantile(50), P95: quantile(95), Max: quantile(100)}
 }
 
 // maxDepth bounds the way from a span to its local root, because parents may form a circle.

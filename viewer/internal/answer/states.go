@@ -250,8 +250,8 @@ func (a *Answer) sentence(duration int64, running bool, top string, o others) st
 		return text
 	}
 	text += " Others of this name: " + nanoseconds(o.duration) + " at the median"
-	if why := a.difference(duration, o); why != "" {
-		text += "; the difference is " + why
+	if reason := a.difference(duration, o); reason != "" {
+		text += "; the difference is " + reason
 	}
 	return text + "."
 }
@@ -271,15 +271,8 @@ func (a *Answer) difference(duration int64, o others) string {
 		if s.State == notSampled || 2*(s.Ns-typical) < more {
 			continue
 		}
-		switch s.State {
-		case onCPU:
-			return "time on a CPU"
-		case ready:
-			return "the wait for a CPU"
-		case notOnCPU:
-			return "time without a CPU"
-		}
-		return s.State
+		words := map[string]string{onCPU: "time on a CPU", ready: "the wait for a CPU", notOnCPU: "time without a CPU"}
+		return cmp.Or(words[s.State], s.State)
 	}
 	return ""
 }

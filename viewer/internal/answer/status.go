@@ -180,8 +180,8 @@ func (r *Reader) mistake(reason string) string {
 
 func (r *Reader) emptySpan(kind exporter.Kind, s *Span) string {
 	gaps := ""
-	if why := r.selfCheck().Gaps; why != "" {
-		gaps = ": " + why
+	if reason := r.selfCheck().Gaps; reason != "" {
+		gaps = ": " + reason
 	}
 	switch {
 	case !s.Complete:

@@ -36,7 +36,16 @@ func (a *Profile) Text() string {
 		fmt.Fprintf(&b, "%-9s%s\n", "frames", frameTypes(a.FrameTypes, a.Total))
 	}
 	b.WriteByte('\n')
-	writeFunctions(&b, a.summary.Functions(), a.Total, a.Unit)
+	fmt.Fprintf(&b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
+	functions, columns := a.summary.Functions(), termtext.Columns-39
+	room := max(3, min(textFunctions, textRows-1-strings.Count(b.String(), "\n")))
+	for _, f := range functions[:min(len(functions), room)] {
+		name := withLines(marked(f.Type, f.Name, columns), f, a.Total, columns)
+		fmt.Fprintf(&b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, a.Unit), termtext.Percent(f.Self, a.Total), termtext.Value(f.Total, a.Unit), termtext.Percent(f.Total, a.Total), name)
+	}
+	if more := len(functions) - room; more > 0 {
+		fmt.Fprintf(&b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
+	}
 	return b.String()
 }
 
@@ -128,18 +137,6 @@ func (a *Profile) sources() string {
 		return text + ", " + termtext.Plural(a.Windows, "window")
 	}
 	return text + ", " + termtext.TimeRange(a.From, a.Until)
-}
-
-// writeFunctions writes the functions with most self, as far as there is room.
-func writeFunctions(b *strings.Builder, functions []flame.Function, total int64, unit string) {
-	fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
-	room := max(3, min(textFunctions, textRows-1-strings.Count(b.String(), "\n")))
-	for _, f := range functions[:min(len(functions), room)] {
-		fmt.Fprintf(b, "%10s %7s %10s %7s  %s\n", termtext.Value(f.Self, unit), termtext.Percent(f.Self, total), termtext.Value(f.Total, unit), termtext.Percent(f.Total, total), withLines(marked(f.Type, f.Name, termtext.Columns-39), f, total, termtext.Columns-39))
-	}
-	if more := len(functions) - room; more > 0 {
-		fmt.Fprintf(b, "%38s %s\n", "...", termtext.Plural(more, "more function"))
-	}
 }
 
 const textLines = 3

@@ -57,18 +57,18 @@ func (r *Reader) Timeline(q Query) (*Timeline, error) {
 	if !r.ranged() {
 		windows = windowsIn(r.allWindows(), q.Type.Kind, q.From, q.Until)
 	}
-	t := newTimeline(held, windows, timelineNames)
-	t.merge(maxBuckets, held.Momentary)
-	t.Query, t.Measure, t.Unit, t.Momentary = q.String(), q.Type.Words, cmp.Or(held.Unit, q.Type.Unit), held.Momentary
+	t := newTimeline(held, windows)
+	t.merge()
+	t.Query, t.Measure, t.Unit = q.String(), q.Type.Words, cmp.Or(held.Unit, q.Type.Unit)
 	t.Versions, t.Note = r.versions(q), r.notes()
 	return answered(r, t)
 }
 
-// newTimeline returns the values of a over time, of the n span_names with the most of it. The
+// newTimeline returns the values of a over time, of the span_names with the most of it. The
 // query of a has Steps and the label span_name. The windows are of its kind and time. Windows
 // that begin at one moment are one bucket.
-func newTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline {
-	t := &Timeline{Names: topNames(a, n), Buckets: []Bucket{}}
+func newTimeline(a *store.Samples, windows []store.WindowInfo) *Timeline {
+	t := &Timeline{Names: topNames(a), Buckets: []Bucket{}, Momentary: a.Momentary}
 	for _, w := range windows {
 		t.Buckets = append(t.Buckets, Bucket{Start: w.Start, DurationNs: w.Duration.Nanoseconds()})
 	}
@@ -95,7 +95,7 @@ func newTimeline(a *store.Samples, windows []store.WindowInfo, n int) *Timeline 
 	return t
 }
 
-func topNames(a *store.Samples, n int) []string {
+func topNames(a *store.Samples) []string {
 	totals := make(map[string]int64)
 	for _, s := range a.Sums {
 		totals[s.Labels[0]] += s.Value
@@ -107,18 +107,18 @@ func topNames(a *store.Samples, n int) []string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
-	return names[:min(n, len(names))]
+	return names[:min(timelineNames, len(names))]
 }
 
-// merge merges neighbours so that there are at most n buckets. The last of several momentary
+// merge merges neighbours so that there are at most maxBuckets. The last of several momentary
 // values counts.
-func (t *Timeline) merge(n int, momentary bool) {
+func (t *Timeline) merge() {
 	merged := []Bucket{}
-	for part := range slices.Chunk(t.Buckets, max(1, (len(t.Buckets)+n-1)/n)) {
+	for part := range slices.Chunk(t.Buckets, max(1, (len(t.Buckets)+maxBuckets-1)/maxBuckets)) {
 		b := Bucket{Start: part[0].Start, Values: make([]int64, len(t.Names))}
 		for i, w := range part {
 			b.DurationNs = max(b.DurationNs, w.Start.Sub(b.Start).Nanoseconds()+w.DurationNs)
-			if momentary && i < len(part)-1 {
+			if t.Momentary && i < len(part)-1 {
 				continue
 			}
 			b.Rest += w.Rest

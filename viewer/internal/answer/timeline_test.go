@@ -40,24 +40,23 @@ func TestTimeline(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples store.Samples
 		windows []store.WindowInfo
-		n       int
 		names   []string
 		want    []string
 	}{
 		"a kept span": {
 			store.Samples{Sums: []store.Sum{sum("a", -30, 3)}},
-			cart[:1], 2,
+			cart[:1],
 			[]string{"a"},
 			[]string{"-30s+0s: [3] 0", "0s+10s: [0] 0"},
 		},
 		"no windows": {
 			store.Samples{Step: 15 * time.Second, Sums: []store.Sum{sum("a", 0, 3), sum("", 15, 0)}},
-			nil, 2,
+			nil,
 			[]string{"a"},
 			[]string{"0s+15s: [3] 0", "15s+15s: [0] 0"},
 		},
 	} {
-		got := newTimeline(&test.samples, test.windows, test.n)
+		got := newTimeline(&test.samples, test.windows)
 		if diff := cmp.Diff(test.want, text(got)) + cmp.Diff(test.names, got.Names); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -67,12 +66,12 @@ func TestTimeline(t *testing.T) {
 // A long time line has 240 buckets at most: here 659 windows make 220 of three.
 func TestMerge(t *testing.T) {
 	merged := func(momentary bool) *Timeline {
-		line := &Timeline{Names: []string{"a"}}
+		line := &Timeline{Names: []string{"a"}, Momentary: momentary}
 		for i := range 659 {
 			line.Buckets = append(line.Buckets, Bucket{Start: after(float64(i)), DurationNs: 1e9, Values: []int64{1}, Rest: 2})
 		}
 		line.Buckets[7].Rest = 5 // in the middle of the third bucket
-		line.merge(240, momentary)
+		line.merge()
 		return line
 	}
 	for momentary, want := range map[bool][]string{
@@ -85,7 +84,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	var empty Timeline
-	if empty.merge(240, false); len(empty.Buckets) != 0 {
+	if empty.merge(); len(empty.Buckets) != 0 {
 		t.Errorf("no windows make %+v", empty.Buckets)
 	}
 }

@@ -143,7 +143,7 @@ export class Flame {
     const from = [...this.view];
     this.zoomed = frame;
     this.remember();
-    this.tell();
+    this.report();
     const to = [frame.x, frame.x + frame.total];
     const took = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1 : 160;
     const began = performance.now();
@@ -173,12 +173,12 @@ export class Flame {
   look(text) {
     this.text = text.trim();
     this.matches = this.graph.find(this.text, typeOfMark(this.text.toLowerCase()));
-    this.tell();
+    this.report();
     this.draw();
   }
 
-  // tell describes the zoomed frame and the search.
-  tell() {
+  // report shows the zoomed frame and the search.
+  report() {
     this.showDetail(this.zoomed);
     this.reset.disabled = !this.zoomed.parent;
     const { frames, matches, zoomed } = this;

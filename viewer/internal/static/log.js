@@ -12,17 +12,17 @@ export function logView() {
   const note = h('p', { class: 'note', hidden: true });
   const head = h('div');
   const numbers = h('dl', { class: 'numbers' });
-  const said = h('p', { class: 'note', hidden: true });
+  const remark = h('p', { class: 'note', hidden: true });
   const checked = selfCheck();
   const moving = h('section', { class: 'card' }, h('h2', null, 'Counters'), numbers);
   const element = h('article', null,
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: link('') }, '\u2190 Spans'), h('a', { href: './log?format=text' }, 'text'), h('a', { href: './log?format=json' }, 'json')),
-    h('h1', null, 'Log'), note, said, checked.element, head,
+    h('h1', null, 'Log'), note, remark, checked.element, head,
     moving);
 
   function update({ status, stats, ...more }) {
     checked.update(status?.selfCheck);
-    showNote(said, more.note);
+    showNote(remark, more.note);
     for (const part of [head, moving]) part.hidden = Boolean(more.fixed); // Nothing happens, and there are no numbers.
     showNote(note, status?.message);
     head.replaceChildren(tiles([

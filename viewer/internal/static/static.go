@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package static has the page's files: HTML, CSS and JavaScript. They know the JSON of
+// Package static has the page's files: HTML, CSS and JavaScript. They read the JSON of
 // package answer, and load nothing from outside.
 package static
 

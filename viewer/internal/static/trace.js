@@ -113,7 +113,7 @@ function timeTable(data) {
     h('td', { class: 'num' }, duration(s.ns), s.errorNs > 0 && ` \u00b1 ${duration(s.errorNs)}`),
     h('td', { class: 'num' }, percent(s.ns / data.span.durationNs)), h('td', s.span && { class: 'by' }, text));
   return [
-    h('table', { class: 'bill' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
+    h('table', { class: 'durations' }, h('tbody', null, states.flatMap((s) => [row(s, s.state),
       ...blockers.filter((by) => by.state === s.state).map((by) => row(by, [h('span', { class: 'muted' }, 'by '), spanLink(data, by)]))]))),
     allocated && h('p', null, capital(allocated)),
   ];
@@ -197,7 +197,7 @@ function goroutines(x) {
       const text = g.states.map((s) => `${s.state} ${duration(s.durationNs)}`).join(', ');
       const what = g.child || (g === shown[0] ? 'the span' : g.function ? bareName(g.function) : 'no child span');
       return h('li', null,
-        h('span', { class: 'who', title: g.function }, `${what} \u00b7 goroutine ${g.id}`, text && h('span', { class: 'sr' }, `: ${text}`)),
+        h('span', { class: 'of', title: g.function }, `${what} \u00b7 goroutine ${g.id}`, text && h('span', { class: 'sr' }, `: ${text}`)),
         h('span', { class: 'track', 'aria-hidden': 'true', title: text },
           extent(g, x.durationNs)));
     })),
