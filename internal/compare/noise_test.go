@@ -25,7 +25,7 @@ func TestOneFunctionMoved(t *testing.T) {
 		const comparisons = 50
 		found, covered, falseShare := 0, 0, 0.0
 		for range comparisons {
-			r := result(t, p.side(t, test.runs, "", 0), p.side(t, test.runs, "f00", test.by), "")
+			r := result(t, p.side(t, test.runs, "", 0), p.side(t, test.runs, "f00", test.by))
 			f := function(t, r, "f00")
 			if f.Moved {
 				found++

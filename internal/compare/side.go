@@ -30,7 +30,8 @@ type run struct {
 	samples float64
 	seconds float64 // of all profiles
 	timed   bool    // all profiles have a duration
-	work    float64 // requests that it served, 0 if that is not known
+	work    float64 // requests that it served, 0 if unknown
+	per     float64 // its CPU time is divided by this: work or seconds
 }
 
 // NewSide returns a side without profiles. It selects the samples of CPU profiles with this
@@ -107,6 +108,15 @@ func (s *Side) SetWork(work ...float64) error {
 	return nil
 }
 
+// size returns the amount of data.
+func (s *Side) size() Size {
+	size := Size{Runs: len(s.runs)}
+	for _, r := range s.runs {
+		size.Samples += r.samples
+	}
+	return size
+}
+
 // value reads CPU time and number of samples. count is -1 if only the period is known.
 type value struct {
 	time, count int // columns
@@ -138,45 +148,21 @@ func (v value) of(s *profile.Sample) (ns, samples float64) {
 // enough is how many runs a side must have for an estimate of the noise.
 const enough = 3
 
-// unit is a run with what its CPU time is divided by.
-type unit struct {
-	*run
-	per float64
-}
-
-// units returns what is compared. Without a work to divide by, a run is left out.
-func units(s *Side, per Per) (list []unit, leftOut int) {
-	for _, r := range s.runs {
-		if by := r.divisor(per); by > 0 {
-			list = append(list, unit{r, by})
-		} else {
-			leftOut++
+// divide sets the divisor of each run: requests if all runs have a number of them, else seconds.
+func divide(runs []*run) (Per, error) {
+	per := PerRequest
+	if slices.ContainsFunc(runs, func(r *run) bool { return r.work == 0 }) {
+		per = PerSecond
+	}
+	for _, r := range runs {
+		switch {
+		case per == PerRequest:
+			r.per = r.work
+		case r.timed:
+			r.per = r.seconds
+		default:
+			return per, fmt.Errorf("compare: profiles of run %q have no duration: give the requests of all runs, or 1 for each", r.name)
 		}
 	}
-	return list, leftOut
-}
-
-func (r *run) divisor(per Per) float64 {
-	switch {
-	case per == PerRequest:
-		return r.work
-	case per == PerShare:
-		return r.total
-	case r.timed:
-		return r.seconds
-	}
-	return 0
-}
-
-// perOf returns what both sides can be divided by: requests where they are known,
-// seconds where all profiles have a duration, else the total.
-func perOf(before, after *Side) Per {
-	runs := slices.Concat(before.runs, after.runs)
-	switch {
-	case !slices.ContainsFunc(runs, func(r *run) bool { return r.work == 0 }):
-		return PerRequest
-	case !slices.ContainsFunc(runs, func(r *run) bool { return !r.timed }):
-		return PerSecond
-	}
-	return PerShare
+	return per, nil
 }
