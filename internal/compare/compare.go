@@ -54,8 +54,8 @@ const fewSamples = 10
 const nearlyAll = 0.98
 
 // Compare compares two sides. CPU time is divided by requests if all runs have a number of
-// them, else by seconds. It returns an error if a side has no CPU sample, or if a run has no
-// duration and requests are missing.
+// them, else by seconds. It is an error if a side has no CPU sample. Without
+// requests, it is an error if a run has no duration.
 func Compare(before, after *Side) (*Result, error) {
 	per, err := divide(slices.Concat(before.runs, after.runs))
 	if err != nil {
