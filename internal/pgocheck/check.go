@@ -20,9 +20,8 @@ type Check struct {
 	Hot int
 	// Missing are the hot functions that the executable lacks, by CPU time.
 	Missing []Missing
-	// Self is the share of the profile's CPU time in missing functions. Calls is the share
-	// of the weight of hot calls from or to one. The compiler does not find these calls.
-	Self, Calls float64
+	// Self is the share of the profile's CPU time in missing functions.
+	Self float64
 }
 
 // Missing is a hot function that an executable lacks.
@@ -39,26 +38,16 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 		return nil, err
 	}
 	missing := map[string]*Missing{} // nil for functions that are there
-	check := func(name string) bool {
-		if _, ok := missing[name]; !ok {
+	for call := range c.Hot() {
+		for _, name := range []string{call.Caller, call.Callee} {
 			missing[name] = nil
-			if name != "" && !e.names[name] {
+			if !e.names[name] {
 				missing[name] = &Missing{Name: name}
 			}
 		}
-		return missing[name] == nil
-	}
-	result := &Check{}
-	var weight, lost int64
-	for call, w := range c.Hot() {
-		weight += w
-		if caller, callee := check(call.Caller), check(call.Callee); !caller || !callee {
-			lost += w
-		}
 	}
 	delete(missing, "")
-	result.Hot = len(missing)
-	result.Calls = float64(lost) / float64(max(1, weight))
+	result := &Check{Hot: len(missing)}
 	shares(p, index, missing)
 	for _, m := range missing {
 		if m != nil {
