@@ -44,7 +44,7 @@ func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 		m.config = o.apply(m.config)
 	}
 	if m.leaf != 0 && m.leaf < minLeaf {
-		return nil, fmt.Errorf("pgo: WithLeaf needs at least %d: fewer frames are not a call", minLeaf)
+		return nil, fmt.Errorf("pgo: the least number of frames is %d: fewer are not a call; 0 keeps all", minLeaf)
 	}
 	var leftOut []error
 	for s := range sources {
@@ -186,7 +186,7 @@ func scale(p *profile.Profile, factor float64) {
 const maxListed = 10
 
 func (m *merger) empty() error {
-	if m.bySpan {
+	if m.span != "" {
 		return fmt.Errorf("pgo: %w of a span named %q: spanprof sets the label span_name in the profiled service", ErrEmpty, m.span)
 	}
 	names := make([]string, len(m.replicas))
@@ -207,7 +207,7 @@ func list(names []string) string {
 // comments returns the origin of default.pgo.
 func (m *merger) comments() []string {
 	comments := []string{"made by spanprof pgo for go build -pgo"}
-	if m.bySpan {
+	if m.span != "" {
 		comments = append(comments, fmt.Sprintf("samples of spans named %q", m.span))
 	}
 	if len(m.programs) > 0 {

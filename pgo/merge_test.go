@@ -231,7 +231,7 @@ func TestBadSources(t *testing.T) {
 	if _, err := merge([]pgo.Source{{Name: "idle", Profile: cpuProfile(1e7)}}); !errors.Is(err, pgo.ErrEmpty) {
 		t.Errorf("only an idle replica: %v", err)
 	}
-	for _, n := range []int{1, 0, -1} {
+	for _, n := range []int{1, -1} {
 		if _, err := merge([]pgo.Source{{Name: "good", Profile: good}}, pgo.WithLeaf(n)); err == nil {
 			t.Errorf("WithLeaf(%d) is taken", n)
 		}

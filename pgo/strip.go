@@ -75,7 +75,7 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 				count = max(1, ns/used.period)
 			}
 		}
-		if c.bySpan && !slices.Contains(sample.Label[labelkey.SpanName], c.span) {
+		if c.span != "" && !slices.Contains(sample.Label[labelkey.SpanName], c.span) {
 			continue
 		}
 		if ns > maxCPU-s.cpu || count > maxCPU-s.samples {

@@ -35,7 +35,7 @@ func (m *merger) warnings(unseen float64) []string {
 		add("the profile is thin: about %.0f %% of the time is in calls that it has not seen, estimated by the calls that it has seen once, and the compiler takes them for cold; profile for longer, or more replicas", unseen*100)
 	}
 	ofSpan := ""
-	if m.bySpan {
+	if m.span != "" {
 		ofSpan = fmt.Sprintf(" of a span named %q", m.span)
 	}
 	for _, r := range m.replicas {

@@ -40,16 +40,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	var options []pgo.Option
-	if *leaf != 0 {
-		options = append(options, pgo.WithLeaf(*leaf))
-	}
-	if *span != "" {
-		options = append(options, pgo.WithSpan(*span))
-	}
 	switch {
-	case *leaf == 1 || *leaf < 0:
-		return errors.New("pgo: -leaf must be at least 2: fewer frames are not a call; 0 keeps all frames")
 	case *check:
 		return runCheck(c)
 	case c.NArg() == 0:
@@ -58,7 +49,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := canWrite(*out); err != nil {
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	result, err := mergePGO(ctx, c, *out, options)
+	result, err := mergePGO(ctx, c, *out, pgo.WithLeaf(*leaf), pgo.WithSpan(*span))
 	if err != nil {
 		return err
 	}
@@ -75,7 +66,7 @@ const maxWarning = 2000
 
 // mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write, which
 // a directory or a glob may have too.
-func mergePGO(ctx context.Context, c *call, out string, options []pgo.Option) (*pgo.Result, error) {
+func mergePGO(ctx context.Context, c *call, out string, options ...pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {

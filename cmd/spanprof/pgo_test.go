@@ -165,7 +165,7 @@ func TestPGOUsage(t *testing.T) {
 		args []string
 	}{
 		{"name a SOURCE", nil},
-		{"-leaf must be at least 2", []string{"-leaf", "1", "x"}},
+		{"the least number of frames is 2", []string{"-leaf", "1", "x"}},
 		{"write /absent/default.pgo: ", []string{"-o", "/absent/default.pgo", profilesDir + "cpu0.pprof.gz"}},
 		{"it is not a regular file", []string{"-o", ".", profilesDir + "cpu0.pprof.gz"}},
 		{"main.go exists and is no profile", []string{"-o", "main.go", "x"}},
