@@ -67,20 +67,20 @@ func TestNear(t *testing.T) {
 	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
 		at := now.Add(-ago)
 		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var asked struct {
+			var request struct {
 				Start, End int64 `json:",string"`
 			}
 			body, _ := io.ReadAll(r.Body)
-			_ = json.Unmarshal(body, &asked)
+			_ = json.Unmarshal(body, &request)
 			total := 0
-			if asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End {
+			if request.Start <= at.UnixMilli() && at.UnixMilli() < request.End {
 				total = 7
 			}
 			w.Header().Set("Content-Type", "application/json")
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/Series"):
 				_, _ = io.WriteString(w, `{"labelsSet":[{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"`+cpuType+`"}]}]}`)
-			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(asked.End-asked.Start)*time.Millisecond <= nearTime && total > 0:
+			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(request.End-request.Start)*time.Millisecond <= nearTime && total > 0:
 				_, _ = io.WriteString(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa"}]}]}]}`)
 			default:
 				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, total)
@@ -170,10 +170,10 @@ func TestTypeOf(t *testing.T) {
 	one := viewOf(t, f)
 	one.held = v.held
 	cart := matchers(t, []string{"service_name", "=", "cart"})
-	if _, err := one.Samples(store.Query{Kind: exporter.KindCPU, Matchers: cart, Stacks: true}); err != nil || len(one.notes) > 0 || len(f.asked) != 1 {
-		t.Errorf("of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
+	if _, err := one.Samples(store.Query{Kind: exporter.KindCPU, Matchers: cart, Stacks: true}); err != nil || len(one.notes) > 0 || len(f.requests) != 1 {
+		t.Errorf("of one service: %v, notes %q, requests %q", err, one.notes, f.requests)
 	}
-	if _, err := one.Spans(store.SpanQuery{Service: "cart"}); err != nil || len(one.notes) > 0 || len(f.asked) != 2 || !strings.Contains(f.asked[1], `"profileTypeID":"c"`) {
-		t.Errorf("spans of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
+	if _, err := one.Spans(store.SpanQuery{Service: "cart"}); err != nil || len(one.notes) > 0 || len(f.requests) != 2 || !strings.Contains(f.requests[1], `"profileTypeID":"c"`) {
+		t.Errorf("spans of one service: %v, notes %q, requests %q", err, one.notes, f.requests)
 	}
 }

@@ -41,11 +41,11 @@ func except(t *testing.T, method string, other http.Handler) http.Handler {
 
 // A client that disconnects cancels its calls to the server.
 func TestClientGoesAway(t *testing.T) {
-	asked := make(chan struct{})
+	called := make(chan struct{})
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // The server sees the end of the connection after that.
-		close(asked)
+		close(called)
 		<-r.Context().Done()
 		close(gone)
 	}))
@@ -59,7 +59,7 @@ func TestClientGoesAway(t *testing.T) {
 		defer close(done)
 		h.ServeHTTP(w, r)
 	}()
-	<-asked
+	<-called
 	cancel()
 	<-done
 	<-gone

@@ -38,7 +38,7 @@ func standard(kind exporter.Kind) string {
 	return "samples"
 }
 
-// selectorOf returns what is asked of a profile type.
+// selectorOf returns the selector of a profile type.
 func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) querier.Selector {
 	from, until = v.times(from, until)
 	if c.spans != nil {

@@ -17,7 +17,7 @@ var errRestarted = errors.New("the process was restarted in between")
 
 // Run identifies the run of a process that a profile was taken of: by its
 // binary, and by where Linux has put the vDSO, which is somewhere else in each
-// run. It is empty where the profile does not tell runs apart.
+// run. It is empty where the profile does not distinguish runs.
 func Run(p *profile.Profile) string {
 	for _, m := range p.Mapping {
 		if m.File == "[vdso]" {
