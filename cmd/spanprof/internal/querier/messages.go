@@ -109,8 +109,7 @@ type Sum struct {
 	Value  float64
 }
 
-// Sums returns the sums of what s selects by labels: the limit greatest. Spans of s are
-// ignored.
+// Sums returns the sums of what s selects by labels: the limit greatest.
 func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) ([]Sum, error) {
 	// One step has all of it. A point is at the end of its step.
 	s.From = s.From.Truncate(time.Millisecond)
@@ -122,7 +121,6 @@ func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) (
 		Step    float64  `json:"step"`
 		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
-	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
@@ -160,7 +158,7 @@ type Span struct {
 
 // Spans returns the spans with the greatest values among the samples that s selects: of
 // each step, of each name and of each twentieth of the values. total counts all spans, once
-// per profile. Spans of s are ignored. limit bounds the names.
+// per profile. limit bounds the names.
 func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list []Span, total int64, err error) {
 	request := struct {
 		selection
@@ -170,7 +168,6 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		ExemplarType string   `json:"exemplarType"`
 		Limit        int64    `json:"limit,string"`
 	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
-	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
