@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
@@ -171,7 +171,7 @@ func (m *merger) result() (*Result, error) {
 	}
 	merged.Comments = m.comments()
 	result := &Result{Profile: merged, Samples: m.samples, CPU: time.Duration(m.cpu), Functions: len(merged.Function), Replicas: len(m.replicas)}
-	result.Warnings = m.warnings(calls.Unseen(merged, countValue))
+	result.Warnings = m.warnings(pgocheck.Unseen(merged, countValue))
 	return result, nil
 }
 
@@ -243,4 +243,36 @@ func Parse(data []byte) (*profile.Profile, error) {
 		return nil, errors.New("not a profile: it has no columns of values")
 	}
 	return p, nil
+}
+
+type config struct {
+	leaf int    // frames to keep; 0 for all
+	span string // "" for all samples
+}
+
+// Option changes what Merge does.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+// WithLeaf keeps the n innermost frames of each stack, for a smaller file. An inlined
+// function belongs to the frame of its caller. The compiler of Go 1.26 reads the two
+// innermost frames. With n = 5 the file is still readable in pprof. Merge returns an
+// error if n is 1 or negative. By default, and for 0, stacks stay whole.
+func WithLeaf(n int) Option {
+	return optionFunc(func(c config) config {
+		c.leaf = n
+		return c
+	})
+}
+
+// WithSpan keeps the samples with the label span_name of this value. By default, all
+// samples are kept, as for "".
+func WithSpan(name string) Option {
+	return optionFunc(func(c config) config {
+		c.span = name
+		return c
+	})
 }

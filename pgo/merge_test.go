@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/pgo"
 )
@@ -285,8 +285,8 @@ func TestRecursion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := calls.Of(result.Profile, 0).Weight
-		want := map[calls.Call]int64{{Caller: "main.serve", Callee: "main.hash", Offset: 3}: 10e9, {Caller: "main.hash", Callee: "main.hash", Offset: 5}: 5e9}
+		got := pgocheck.CallsOf(result.Profile, 0).Weight
+		want := map[pgocheck.Call]int64{{Caller: "main.serve", Callee: "main.hash", Offset: 3}: 10e9, {Caller: "main.hash", Callee: "main.hash", Offset: 5}: 5e9}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}

@@ -1,7 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pgocheck compares a default.pgo with an executable.
+// Package pgocheck compares a default.pgo with an executable. It counts the calls in a CPU
+// profile as the Go compiler does.
 package pgocheck
 
 import (
@@ -10,8 +11,6 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
 )
 
 // Check is what a profile has that an executable lacks. Shares are from 0 to 1.
@@ -62,14 +61,14 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 }
 
 // callsIn returns the calls of a profile and the index of the value that they count.
-func callsIn(p *profile.Profile) (calls.Calls, int, error) {
+func callsIn(p *profile.Profile) (Calls, int, error) {
 	index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool {
 		return t.Type == "samples" && t.Unit == "count" || t.Type == "cpu" && t.Unit == "nanoseconds"
 	})
 	if index < 0 {
-		return calls.Calls{}, 0, errors.New("not a CPU profile for the compiler: it lacks samples/count and cpu/nanoseconds")
+		return Calls{}, 0, errors.New("not a CPU profile for the compiler: it lacks samples/count and cpu/nanoseconds")
 	}
-	c := calls.Of(p, index)
+	c := CallsOf(p, index)
 	if c.Total <= 0 {
 		return c, 0, errors.New("no samples with a call")
 	}
