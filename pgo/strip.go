@@ -6,7 +6,6 @@ package pgo
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ const (
 )
 
 // maxCPU bounds the CPU time of all sources, so that sums do not overflow: 73 years.
-const maxCPU int64 = math.MaxInt64 / 4
+const maxCPU int64 = columns.MaxSum
 
 var errTooLong = errors.New("damaged profile: more than 73 years of CPU time")
 
