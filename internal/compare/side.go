@@ -49,15 +49,12 @@ func (s *Side) Runs() []string {
 	return names
 }
 
-// Add adds a CPU profile to the run of a process with this name. Other kinds are an error, as
-// are a profile that cannot be parsed and values of CPU below zero.
+// Add adds a CPU profile to the run of a process with this name. A profile without CPU time is
+// an error, as are a profile that cannot be parsed and values of CPU below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
-	}
-	if p.Kind() != exporter.KindCPU {
-		return fmt.Errorf("compare: a %s profile: only cpu can be compared", p.Kind())
 	}
 	for _, part := range columns.Split(parsed, "") {
 		if part.Kind == columns.CPU {
