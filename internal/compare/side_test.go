@@ -4,8 +4,10 @@
 package compare_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -194,7 +196,6 @@ func TestBadProfiles(t *testing.T) {
 	noCount.p.SampleType, noCount.p.PeriodType = noCount.p.SampleType[1:], nil
 	for name, p := range map[string]*exporter.Profile{
 		"no count":  noCount.of(exporter.KindCPU, time.Second),
-		"mutex":     newCPU().of(exporter.KindMutex, time.Second),
 		"no types":  empty.of(exporter.KindCPU, time.Second),
 		"no period": noPeriod.of(exporter.KindCPU, time.Second),
 		"nil":       exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, nil),
@@ -206,4 +207,99 @@ func TestBadProfiles(t *testing.T) {
 	if _, err := compare.Compare(s, s); err == nil {
 		t.Error("sides without profiles are compared")
 	}
+}
+
+// Values that a profiler does not write are an error, and no result that has numbers
+// which JSON cannot write.
+func TestHostileValues(t *testing.T) {
+	for name, test := range map[string]struct {
+		samples, nanoseconds int64
+		want                 string // the error, "" for none
+	}{
+		"negative time":    {10, -1e9, "values below zero"},
+		"negative count":   {-10, 1e9, "values below zero"},
+		"no time":          {10, 0, "have no CPU time"},
+		"no count":         {0, 1e9, "0 samples before and 0 after meet the conditions"},
+		"far too much":     {1 << 62, 1 << 62, ""},
+		"almost no sample": {1, 1 << 62, ""},
+	} {
+		c, side := newCPU(), compare.NewSide("")
+		c.values("main.f", []int64{test.samples, test.nanoseconds})
+		var err error
+		for _, run := range []string{"a", "b", "c"} {
+			if err == nil {
+				err = side.Add(run, c.of(exporter.KindCPU, time.Second))
+			}
+		}
+		var r *compare.Result
+		if err == nil {
+			r, err = compare.Compare(side, side)
+		}
+		if test.want != "" {
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %q", name, err, test.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%s: %v: %+v", name, err, r.Functions)
+		}
+	}
+}
+
+// One function takes a fifth more: that is found, and of all that is claimed 5 % are
+// false. Its callers move too.
+func TestOneFunctionMoved(t *testing.T) {
+	for _, test := range []struct {
+		runs  int
+		by    float64
+		least int // of 50
+	}{
+		{5, 0.2, 48},
+		{3, 0.3, 45},
+	} {
+		p := program{rand.New(rand.NewPCG(2, uint64(test.runs))), 8000}
+		const comparisons = 50
+		found, covered, falseShare := 0, 0, 0.0
+		for range comparisons {
+			r := result(t, p.side(t, test.runs, "", 0), p.side(t, test.runs, "f00", test.by))
+			f := function(t, r, "f00")
+			if f.Moved {
+				found++
+			}
+			if f.Total.Test.Low <= 1+test.by && f.Total.Test.High >= 1+test.by {
+				covered++
+			}
+			wrong := 0
+			for _, f := range r.Functions {
+				if f.Moved && f.Name != "f00" && f.Name != "handler0" && f.Name != "main" {
+					wrong++
+				}
+			}
+			falseShare += float64(wrong) / float64(max(1, moved(r))) / comparisons
+		}
+		t.Logf("%d runs a side: found %d, %.1f%% of claims false, the interval has the truth %d times", test.runs, found, 100*falseShare, covered)
+		if found < test.least {
+			t.Errorf("%d runs a side: %+.0f%% found in %d of %d, want %d", test.runs, 100*test.by, found, comparisons, test.least)
+		}
+		if falseShare > 0.08 {
+			t.Errorf("%d runs a side: %.1f%% of claims are false, want 5 %%", test.runs, 100*falseShare)
+		}
+		if covered < comparisons*9/10 {
+			t.Errorf("%d runs a side: the 95 %% interval has the true ratio in %d of %d", test.runs, covered, comparisons)
+		}
+	}
+}
+
+func moved(r *compare.Result) int {
+	n := 0
+	for _, f := range r.Functions {
+		if f.Moved {
+			n++
+		}
+	}
+	return n
 }
