@@ -50,7 +50,7 @@ func (s *Side) Runs() []string {
 }
 
 // Add adds a CPU profile to the run of a process with this name. A profile without CPU time is
-// an error, as are a profile that cannot be parsed and values of CPU below zero.
+// an error. So are a profile that cannot be parsed, and values below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
