@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/pgo"
 )
 
@@ -89,7 +89,7 @@ func TestPreprofile(t *testing.T) {
 // callsOf lists the calls of p with their weights.
 func callsOf(p *profile.Profile) []string {
 	var list []string
-	for call, w := range calls.Of(p, slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" || t.Type == "samples" })).Weight {
+	for call, w := range pgocheck.CallsOf(p, slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" || t.Type == "samples" })).Weight {
 		list = append(list, fmt.Sprintf("%s > %s %d %d", call.Caller, call.Callee, call.Offset, w))
 	}
 	slices.Sort(list)

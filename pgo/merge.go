@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
+	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/internal/untrusted"
 )
 
@@ -41,12 +39,12 @@ const minLeaf = 2
 // same sum. The sum of all replicas and the counts of samples are unchanged. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
 // sources, it has their errors.
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
-	m := merger{spans: map[string]int64{}}
+	m := merger{}
 	for _, o := range opts {
 		m.config = o.apply(m.config)
 	}
 	if m.leaf != 0 && m.leaf < minLeaf {
-		return nil, fmt.Errorf("pgo: WithLeaf needs at least %d: fewer frames are not a call", minLeaf)
+		return nil, fmt.Errorf("pgo: the least number of frames is %d: fewer are not a call; 0 keeps all", minLeaf)
 	}
 	var leftOut []error
 	for s := range sources {
@@ -73,7 +71,6 @@ type merger struct {
 	config
 	replicas     []*replica
 	cpu, samples int64
-	spans        map[string]int64
 	pending      int // see maxPending
 
 	programs, builds []string // names and build ids
@@ -104,9 +101,6 @@ func (m *merger) add(source Source) error {
 	r.cpu += s.cpu
 	m.cpu += s.cpu
 	m.samples += s.samples
-	for name, n := range s.spans {
-		m.spans[name] += n
-	}
 	if s.cpu == 0 {
 		return nil
 	}
@@ -177,7 +171,7 @@ func (m *merger) result() (*Result, error) {
 	}
 	merged.Comments = m.comments()
 	result := &Result{Profile: merged, Samples: m.samples, CPU: time.Duration(m.cpu), Functions: len(merged.Function), Replicas: len(m.replicas)}
-	result.Warnings = m.warnings(calls.Unseen(merged, countValue))
+	result.Warnings = m.warnings(pgocheck.Unseen(merged, countValue))
 	return result, nil
 }
 
@@ -192,23 +186,14 @@ func scale(p *profile.Profile, factor float64) {
 const maxListed = 10
 
 func (m *merger) empty() error {
-	switch {
-	case !m.bySpan:
-		names := make([]string, len(m.replicas))
-		for i, r := range m.replicas {
-			names[i] = r.name
-		}
-		return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
-	case len(m.spans) == 0:
-		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name, which spanprof sets in the profiled service", ErrEmpty, m.span)
+	if m.span != "" {
+		return fmt.Errorf("pgo: %w of a span named %q: spanprof sets the label span_name in the profiled service", ErrEmpty, m.span)
 	}
-	names := slices.SortedFunc(maps.Keys(m.spans), func(a, b string) int {
-		return cmp.Or(cmp.Compare(m.spans[b], m.spans[a]), strings.Compare(a, b))
-	})
-	for i := range names {
-		names[i] = fmt.Sprintf("%q", names[i])
+	names := make([]string, len(m.replicas))
+	for i, r := range m.replicas {
+		names[i] = r.name
 	}
-	return fmt.Errorf("pgo: %w of a span named %q; there are %s", ErrEmpty, m.span, list(names))
+	return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
 }
 
 // list joins the first names.
@@ -222,7 +207,7 @@ func list(names []string) string {
 // comments returns the origin of default.pgo.
 func (m *merger) comments() []string {
 	comments := []string{"made by spanprof pgo for go build -pgo"}
-	if m.bySpan {
+	if m.span != "" {
 		comments = append(comments, fmt.Sprintf("samples of spans named %q", m.span))
 	}
 	if len(m.programs) > 0 {
@@ -258,4 +243,36 @@ func Parse(data []byte) (*profile.Profile, error) {
 		return nil, errors.New("not a profile: it has no columns of values")
 	}
 	return p, nil
+}
+
+type config struct {
+	leaf int    // frames to keep; 0 for all
+	span string // "" for all samples
+}
+
+// Option changes what Merge does.
+type Option interface{ apply(config) config }
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+// WithLeaf keeps the n innermost frames of each stack, for a smaller file. An inlined
+// function belongs to the frame of its caller. The compiler of Go 1.26 reads the two
+// innermost frames. With n = 5 the file is still readable in pprof. Merge returns an
+// error if n is 1 or negative. By default, and for 0, stacks stay whole.
+func WithLeaf(n int) Option {
+	return optionFunc(func(c config) config {
+		c.leaf = n
+		return c
+	})
+}
+
+// WithSpan keeps the samples with the label span_name of this value. By default, all
+// samples are kept, as for "".
+func WithSpan(name string) Option {
+	return optionFunc(func(c config) config {
+		c.span = name
+		return c
+	})
 }

@@ -6,7 +6,6 @@ package pgo
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ const (
 )
 
 // maxCPU bounds the CPU time of all sources, so that sums do not overflow: 73 years.
-const maxCPU int64 = math.MaxInt64 / 4
+const maxCPU int64 = columns.MaxSum
 
 var errTooLong = errors.New("damaged profile: more than 73 years of CPU time")
 
@@ -37,7 +36,6 @@ type stripped struct {
 	profile *profile.Profile
 	cpu     int64 // nanoseconds
 	samples int64
-	spans   map[string]int64 // samples by the name of their span, with WithSpan
 }
 
 // strip returns a copy of p that has only CPU time and counts, without labels, addresses
@@ -57,7 +55,6 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			DurationNanos:     p.DurationNanos,
 			Function:          p.Function,
 		},
-		spans: map[string]int64{},
 	}
 	frames := locations{profile: s.profile, of: map[place]*profile.Location{}}
 	hasStartLine := false
@@ -77,14 +74,8 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 				count = max(1, ns/used.period)
 			}
 		}
-		if c.bySpan {
-			names := sample.Label[labelkey.SpanName]
-			for _, name := range names {
-				s.spans[name] += count
-			}
-			if !slices.Contains(names, c.span) {
-				continue
-			}
+		if c.span != "" && !slices.Contains(sample.Label[labelkey.SpanName], c.span) {
+			continue
 		}
 		if ns > maxCPU-s.cpu || count > maxCPU-s.samples {
 			return nil, errTooLong

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spanprof/spanprof/cmd/spanprof/internal/diffview"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/compare"
@@ -70,7 +69,7 @@ func runDiff(ctx context.Context, c *call) error {
 			return fmt.Errorf("diff: -requests: %s: %w: the runs are %q", arg, err, sides[i].Runs())
 		}
 	}
-	r, err := compare.Compare(sides[0], sides[1], "")
+	r, err := compare.Compare(sides[0], sides[1])
 	if err != nil {
 		return fmt.Errorf("diff: %w", err)
 	}
@@ -79,7 +78,7 @@ func runDiff(ctx context.Context, c *call) error {
 		e.SetIndent("", "  ")
 		err = e.Encode(r)
 	} else {
-		_, err = fmt.Fprint(c.stdout, diffview.Text(r))
+		_, err = fmt.Fprint(c.stdout, diffText(r))
 	}
 	if err != nil {
 		return err
@@ -123,13 +122,7 @@ func (d *diff) verdict(r *compare.Result) error {
 	case d.failOver < 0:
 		return nil
 	case !r.Repeated:
-		text := fmt.Sprintf("diff: -fail-over needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs)
-		if n := r.Before.LeftOut + r.After.LeftOut; n > 0 {
-			text += fmt.Sprintf("; %d have no %s to divide by", n, r.Per)
-		}
-		return codeError{errors.New(text), exitCannotTell}
-	case r.Per == compare.PerShare:
-		return codeError{errors.New("diff: -fail-over: the profiles have no duration: give the work by -requests"), exitCannotTell}
+		return codeError{fmt.Errorf("diff: -fail-over needs three runs a side, and there are %d and %d", r.Before.Runs, r.After.Runs), exitCannotTell}
 	}
 	var grew []string
 	for _, f := range r.Functions {

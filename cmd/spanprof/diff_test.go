@@ -71,7 +71,7 @@ func TestDiff(t *testing.T) {
 
 		{"one side", []string{before}, exitFailed, `^$`, "name two sides"},
 		{"no such file", []string{before, after + "/none"}, exitFailed, `^$`, "none"},
-		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "the profiles of side before have no sample that meets the conditions"},
+		{"no such span", []string{"-span", "GET /", before, after}, exitFailed, `^$`, "0 samples before and 0 after meet the conditions"},
 		{"endless percentage", []string{"-fail-over", "inf", before, after}, exitFailed, `^$`, "want a percentage"},
 		{"bad percentage", []string{"-fail-over", "much", before, after}, exitFailed, `^$`, "want a percentage"},
 		{"bad requests", []string{"-requests", "100", before, after}, exitFailed, `^$`, "two sides with a colon"},

@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -73,16 +72,12 @@ func (c *call) leftOut(err error) { _, _ = fmt.Fprintln(c.stderr, "spanprof: lef
 type plainWriter struct{ io.Writer }
 
 func (w plainWriter) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		text, end := line, ""
-		if bytes.HasSuffix(line, []byte("\n")) {
-			text, end = line[:len(line)-1], "\n"
-		}
-		if _, err := io.WriteString(w.Writer, termtext.OneLine(string(text))+end); err != nil {
-			return 0, err
-		}
+	lines := strings.Split(string(p), "\n")
+	for i, line := range lines {
+		lines[i] = termtext.OneLine(line)
 	}
-	return len(p), nil
+	_, err := io.WriteString(w.Writer, strings.Join(lines, "\n"))
+	return len(p), err
 }
 
 // codeError is an error with an exit code other than 1.

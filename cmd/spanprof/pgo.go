@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/files"
+	"github.com/spanprof/spanprof/internal/pgocheck"
 	"github.com/spanprof/spanprof/internal/termtext"
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/pgo"
@@ -40,16 +42,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	var options []pgo.Option
-	if *leaf != 0 {
-		options = append(options, pgo.WithLeaf(*leaf))
-	}
-	if *span != "" {
-		options = append(options, pgo.WithSpan(*span))
-	}
 	switch {
-	case *leaf == 1 || *leaf < 0:
-		return errors.New("pgo: -leaf must be at least 2: fewer frames are not a call; 0 keeps all frames")
 	case *check:
 		return runCheck(c)
 	case c.NArg() == 0:
@@ -58,7 +51,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := canWrite(*out); err != nil {
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	result, err := mergePGO(ctx, c, *out, options)
+	result, err := mergePGO(ctx, c, *out, pgo.WithLeaf(*leaf), pgo.WithSpan(*span))
 	if err != nil {
 		return err
 	}
@@ -75,7 +68,7 @@ const maxWarning = 2000
 
 // mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write, which
 // a directory or a glob may have too.
-func mergePGO(ctx context.Context, c *call, out string, options []pgo.Option) (*pgo.Result, error) {
+func mergePGO(ctx context.Context, c *call, out string, options ...pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
@@ -122,6 +115,39 @@ func canWrite(path string) error {
 	magic := make([]byte, 2)
 	if n, _ := io.ReadFull(f, magic); n > 0 && string(magic) != "\x1f\x8b" {
 		return fmt.Errorf("%s exists and is no profile in gzip: name another file, or remove it", path)
+	}
+	return nil
+}
+
+// runCheck compares a profile with a program.
+func runCheck(c *call) error {
+	if c.NArg() != 1 && c.NArg() != 2 {
+		return errors.New("pgo: -check PROGRAM [PROFILE]: name an executable, and perhaps a profile")
+	}
+	program, file := c.Arg(0), cmp.Or(c.Arg(1), "default.pgo")
+	built, err := pgocheck.Read(program)
+	if err != nil {
+		return fmt.Errorf("pgo: -check: %w", err)
+	}
+	profile, err := source.ReadFile(file, files.Named)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("pgo: %w: make it by spanprof pgo, or name another after PROGRAM", err)
+	case err != nil:
+		return fmt.Errorf("pgo: %w", err)
+	}
+	check, err := built.Check(profile)
+	if err != nil {
+		return fmt.Errorf("pgo: %s: %w", file, err)
+	}
+	if len(check.Missing) == 0 {
+		fmt.Fprintf(c.stdout, "%s has all %d hot functions of %s.\n", program, check.Hot, file)
+	} else {
+		fmt.Fprintf(c.stdout, "%s lacks %d of the %d hot functions of %s: %.1f %% of the CPU time is in them.\n\n%7s %7s  %s\n",
+			program, len(check.Missing), check.Hot, file, check.Self*100, "SELF", "TOTAL", "FUNCTION")
+	}
+	for _, m := range check.Missing {
+		fmt.Fprintf(c.stdout, "%6.2f%% %6.2f%%  %s\n", m.Self*100, m.Total*100, termtext.OneLine(m.Name))
 	}
 	return nil
 }

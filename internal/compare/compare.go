@@ -6,7 +6,7 @@
 //
 //	before, after := compare.NewSide(""), compare.NewSide("")
 //	err := before.Add("replica-1", profile) // and all others
-//	result, err := compare.Compare(before, after, "")
+//	result, err := compare.Compare(before, after)
 //
 // # What is compared
 //
@@ -15,8 +15,8 @@
 // binary. Here the units are runs of a process, or replicas: each is one number per function.
 // Three runs a side are needed. With fewer, nothing is tested. Five find much smaller changes.
 //
-// The number is the logarithm of CPU time: per request ([Side.SetWork]), per second, or as a
-// share of the total. Zero has no logarithm. So half a sample of a mean run is added.
+// The number is the logarithm of CPU time: per request ([Side.SetWork]) or per second. Zero
+// has no logarithm. So half a sample of a mean run is added.
 // The difference of the means is the ratio of the two sides.
 //
 // Each function is tested with its callees: a stack counts once per function. It is also
@@ -39,11 +39,12 @@ package compare
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 )
 
-// fewSamples is the mean number of samples in a unit, over both sides, below which a
+// fewSamples is the mean number of samples in a run, over both sides, below which a
 // function is not tested: below it the logarithm of a count is far from normal. It does
 // not depend on how the sides differ, and so does not favour what differs by chance.
 const fewSamples = 10
@@ -52,30 +53,20 @@ const fewSamples = 10
 // thing.
 const nearlyAll = 0.98
 
-// Compare compares two sides. CPU time is divided by per; "" is requests if both
-// sides have a number of them, seconds if all profiles have a duration, else the total. It returns an error if a side has no CPU sample, or no work to divide by.
-func Compare(before, after *Side, per Per) (*Result, error) {
-	per = cmp.Or(per, perOf(before, after))
-	r := &Result{Per: per}
-	sizes, lists := []*Size{&r.Before, &r.After}, [2][]unit{}
-	for i, s := range []*Side{before, after} {
-		list, leftOut := units(s, per)
-		lists[i], *sizes[i] = list, Size{Runs: len(list), LeftOut: leftOut}
-		for _, u := range list {
-			sizes[i].Samples += u.samples
-		}
-		side := []string{"before", "after"}[i]
-		switch {
-		case len(s.runs) == 0:
-			return nil, errors.New("compare: " + side + " has no CPU profile")
-		case len(list) == 0:
-			return nil, errors.New("compare: no profile of " + side + " has a number of " + string(per) + "s to divide by")
-		case sizes[i].Samples == 0:
-			return nil, errors.New("compare: the profiles of side " + side + " have no sample that meets the conditions asked for")
-		}
+// Compare compares two sides. CPU time is divided by requests if all runs have a number of
+// them, else by seconds. It is an error if a side has no CPU sample. Without
+// requests, it is an error if a run has no duration.
+func Compare(before, after *Side) (*Result, error) {
+	per, err := divide(slices.Concat(before.runs, after.runs))
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Per: per, Before: before.size(), After: after.size()}
+	if r.Before.Samples == 0 || r.After.Samples == 0 {
+		return nil, fmt.Errorf("compare: %v samples before and %v after meet the conditions: each side must have some", r.Before.Samples, r.After.Samples)
 	}
 	r.Repeated = min(r.Before.Runs, r.After.Runs) >= enough
-	c := newComparison(lists[0], lists[1])
+	c := newComparison(before.runs, after.runs)
 	if c.all.total == 0 {
 		return nil, errors.New("compare: the samples of both sides have no CPU time")
 	}
@@ -83,27 +74,27 @@ func Compare(before, after *Side, per Per) (*Result, error) {
 	return r, nil
 }
 
-// comparison is two lists of units.
+// comparison is the runs of two sides.
 type comparison struct {
-	before, after []unit
+	before, after []*run
 	all           sums    // of both sides
-	work          float64 // of a unit, on average
+	work          float64 // of a run, on average
 	sample        float64 // the nanoseconds of a sample
 }
 
-func newComparison(before, after []unit) *comparison {
+func newComparison(before, after []*run) *comparison {
 	c := &comparison{before: before, after: after, all: newSums()}
 	samples := 0.0
-	for _, u := range slices.Concat(before, after) {
-		c.all.add(u.sums)
-		samples += u.samples
-		c.work += u.per / float64(len(before)+len(after))
+	for _, r := range slices.Concat(before, after) {
+		c.all.add(r.sums)
+		samples += r.samples
+		c.work += r.per / float64(len(before)+len(after))
 	}
 	c.sample = c.all.total / samples
 	return c
 }
 
-// measure reads one value of a unit.
+// measure reads one value of a run.
 type measure func(sums) float64
 
 func total(s sums) float64 { return s.total }
@@ -119,54 +110,56 @@ func (c *comparison) testable(ns float64) bool {
 
 // fill writes what moved to r.
 func (c *comparison) fill(r *Result) {
-	r.Total, _ = c.change(total)
 	var (
 		changes []*Change // that are tested, with
 		pairs   []pair
 		parts   []pair // that share no sample
+		all     pair
 	)
-	test := func(change *Change, m measure) {
-		var p pair
-		*change, p = c.change(m)
-		if r.Repeated {
-			changes, pairs = append(changes, change), append(pairs, p)
-		}
-	}
+	r.Total, all = c.change(total)
 	r.Functions = make([]Function, 0, len(c.all.functions))
-	for name, all := range c.all.functions {
+	for name, sum := range c.all.functions {
 		r.Functions = append(r.Functions, Function{Name: name})
 		f := &r.Functions[len(r.Functions)-1] // there is room for all
-		f.Total, _ = c.change(totalOf(name))
-		var self pair
+		var whole, self pair
+		f.Total, whole = c.change(totalOf(name))
 		f.Self, self = c.change(selfOf(name))
-		if c.testable(all.total) {
-			test(&f.Total, totalOf(name))
+		if c.testable(sum.total) {
+			changes, pairs = append(changes, &f.Total), append(pairs, whole)
 		}
-		if !c.testable(all.self) {
+		if !c.testable(sum.self) {
 			continue
 		}
 		parts = append(parts, self)
-		if all.self < nearlyAll*all.total {
-			test(&f.Self, selfOf(name))
+		if sum.self < nearlyAll*sum.total {
+			changes, pairs = append(changes, &f.Self), append(pairs, self)
 		}
 	}
 	if r.Repeated {
-		c.test(r, changes, pairs, parts)
+		s := prior{}.welch(all)
+		r.Total.Test = s.test(s.p(), s.p())
+		test(changes, pairs, newPrior(pairs, parts))
 	}
-	r.summarize()
+	for i := range r.Functions {
+		f := &r.Functions[i]
+		f.Moved = f.Total.Moved() || f.Self.Moved()
+		if f.Total.Test != nil || f.Self.Test != nil {
+			r.Tested++
+		}
+	}
 	slices.SortFunc(r.Functions, func(a, b Function) int {
-		return cmp.Or(cmp.Compare(b.moves(), a.moves()), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
+		switch {
+		case a.Moved && !b.Moved:
+			return -1
+		case b.Moved && !a.Moved:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// test tests the total by itself, and the functions together.
-func (c *comparison) test(r *Result, changes []*Change, pairs, parts []pair) {
-	_, all := c.change(total)
-	if r.Per != PerShare {
-		s := prior{}.welch(all)
-		r.Total.Test = s.test(s.p(), s.p())
-	}
-	common := newPrior(pairs, parts)
+// test tests changes together.
+func test(changes []*Change, pairs []pair, common prior) {
 	statistics, p := make([]statistic, len(pairs)), make([]float64, len(pairs))
 	for i := range pairs {
 		statistics[i] = common.welch(pairs[i])
@@ -187,39 +180,20 @@ func (c *comparison) change(m measure) (Change, pair) {
 
 // side returns the mean of a value on one side, and the moments of its logarithm. all is
 // the value of both sides.
-func (c *comparison) side(units []unit, m measure, all float64) (float64, moments) {
-	n := float64(len(units))
-	sum, counting, logs := 0.0, 0.0, make([]float64, len(units))
-	for i, u := range units {
-		v := m(u.sums)
-		sum += v / u.per / n
-		// Half a sample more in a unit of mean work: zero has no logarithm.
-		logs[i] = math.Log(v/u.per + c.sample/2/c.work)
-		counting += c.work / u.per / n
+func (c *comparison) side(runs []*run, m measure, all float64) (float64, moments) {
+	n := float64(len(runs))
+	sum, counting, logs := 0.0, 0.0, make([]float64, len(runs))
+	for i, r := range runs {
+		v := m(r.sums)
+		sum += v / r.per / n
+		// Half a sample more in a run of mean work: zero has no logarithm.
+		logs[i] = math.Log(v/r.per + c.sample/2/c.work)
+		counting += c.work / r.per / n
 	}
 	y := momentsOf(logs)
-	samples := all / c.sample / float64(len(c.before)+len(c.after)) // of a unit, on average
+	samples := all / c.sample / float64(len(c.before)+len(c.after)) // of a run, on average
 	y.counting = counting * (1 - min(1, all/c.all.total)) / samples
 	return sum, y
-}
-
-// summarize sets what follows from the tests of the functions.
-func (r *Result) summarize() {
-	for i := range r.Functions {
-		f := &r.Functions[i]
-		f.Moved = f.Total.Moved() || f.Self.Moved()
-		if f.Total.Test != nil || f.Self.Test != nil {
-			r.Tested++
-		}
-	}
-}
-
-// moves is the number of a function's changes beyond noise, at most 1.
-func (f Function) moves() int {
-	if f.Moved {
-		return 1
-	}
-	return 0
 }
 
 // size is how much CPU time a function differs.

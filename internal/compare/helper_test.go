@@ -72,9 +72,9 @@ func add(t testing.TB, s *compare.Side, run string, p *exporter.Profile) {
 	}
 }
 
-func result(t testing.TB, before, after *compare.Side, per compare.Per) *compare.Result {
+func result(t testing.TB, before, after *compare.Side) *compare.Result {
 	t.Helper()
-	r, err := compare.Compare(before, after, per)
+	r, err := compare.Compare(before, after)
 	if err != nil {
 		t.Fatal(err)
 	}

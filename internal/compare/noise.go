@@ -20,7 +20,7 @@ func momentsOf(y []float64) moments {
 		m.mean += v / m.n
 	}
 	if m.n < 2 {
-		return m // one value does not tell
+		return m // one value has no variance
 	}
 	for _, v := range y {
 		m.variance += (v - m.mean) * (v - m.mean) / (m.n - 1)
@@ -49,11 +49,11 @@ type prior struct {
 	clusters float64 // expected variance, in multiples of the counting variance,
 	common   float64 // and beside it, as on a machine that is now slower, now faster
 	scale    float64 // the usual variance in multiples of the expected one
-	degrees  float64 // how many degrees of freedom that is worth; 0 for no prior
+	degrees  float64 // its degrees of freedom; 0 for no prior
 }
 
 const (
-	// fewest is the number of tests below which their variances tell nothing about
+	// fewest is the number of tests below which their variances are no estimate of
 	// each other.
 	fewest = 10
 	// mostDegrees bounds the trust in the prior: functions that call each other
@@ -131,7 +131,7 @@ func (p prior) shrunk(m moments) (variance, degrees float64) {
 		return max(m.variance, m.counting), own
 	}
 	// What is common to all functions has been estimated once, and not by each of
-	// them: the more of the noise it is, the less do the others tell.
+	// them. The more of the noise it is, the less trust the others deserve.
 	trust := p.degrees * (clusters / expected) * (clusters / expected)
 	return max(m.counting, (trust*p.scale*expected+own*m.variance)/(trust+own)), trust + own
 }

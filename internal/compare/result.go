@@ -12,9 +12,6 @@ const (
 	PerRequest Per = "request"
 	// PerSecond is a second of time, which compares versions under equal load.
 	PerSecond Per = "second"
-	// PerShare makes CPU time a share of all that is selected. If one function
-	// takes more, the share of the others falls.
-	PerShare Per = "share"
 )
 
 // Result is what moved between two sides.
@@ -38,9 +35,7 @@ type Result struct {
 
 // Size is the amount of data of a side.
 type Size struct {
-	// Runs are compared. LeftOut counts others, without work to divide by.
 	Runs    int     `json:"runs"`
-	LeftOut int     `json:"leftOut,omitempty"`
 	Samples float64 `json:"samples"`
 }
 
@@ -58,7 +53,7 @@ type Function struct {
 // Change is a value on both sides.
 type Change struct {
 	// Before and After are the means: nanoseconds of CPU per request or
-	// second, or a share from 0 to 1.
+	// second.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	// Ratio is After to Before, by the mean of the logarithms, with half a sample added to

@@ -6,6 +6,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -30,7 +31,8 @@ type run struct {
 	samples float64
 	seconds float64 // of all profiles
 	timed   bool    // all profiles have a duration
-	work    float64 // requests that it served, 0 if that is not known
+	work    float64 // requests that it served, 0 if unknown
+	per     float64 // its CPU time is divided by this: work or seconds
 }
 
 // NewSide returns a side without profiles. It selects the samples of CPU profiles with this
@@ -47,15 +49,12 @@ func (s *Side) Runs() []string {
 	return names
 }
 
-// Add adds a CPU profile to the run of a process with this name. Other kinds are an error, as
-// are a profile that cannot be parsed and values of CPU below zero.
+// Add adds a CPU profile to the run of a process with this name. A profile without CPU time is
+// an error. So are a profile that cannot be parsed, and values below zero.
 func (s *Side) Add(name string, p *exporter.Profile) error {
 	parsed, err := p.Parsed()
 	if err != nil {
 		return err
-	}
-	if p.Kind() != exporter.KindCPU {
-		return fmt.Errorf("compare: a %s profile: only cpu can be compared", p.Kind())
 	}
 	for _, part := range columns.Split(parsed, "") {
 		if part.Kind == columns.CPU {
@@ -107,6 +106,15 @@ func (s *Side) SetWork(work ...float64) error {
 	return nil
 }
 
+// size returns the amount of data.
+func (s *Side) size() Size {
+	size := Size{Runs: len(s.runs)}
+	for _, r := range s.runs {
+		size.Samples += r.samples
+	}
+	return size
+}
+
 // value reads CPU time and number of samples. count is -1 if only the period is known.
 type value struct {
 	time, count int // columns
@@ -138,45 +146,100 @@ func (v value) of(s *profile.Sample) (ns, samples float64) {
 // enough is how many runs a side must have for an estimate of the noise.
 const enough = 3
 
-// unit is a run with what its CPU time is divided by.
-type unit struct {
-	*run
-	per float64
-}
-
-// units returns what is compared. Without a work to divide by, a run is left out.
-func units(s *Side, per Per) (list []unit, leftOut int) {
-	for _, r := range s.runs {
-		if by := r.divisor(per); by > 0 {
-			list = append(list, unit{r, by})
-		} else {
-			leftOut++
+// divide sets the divisor of each run: requests if all runs have a number of them, else seconds.
+func divide(runs []*run) (Per, error) {
+	per := PerRequest
+	if slices.ContainsFunc(runs, func(r *run) bool { return r.work == 0 }) {
+		per = PerSecond
+	}
+	for _, r := range runs {
+		switch {
+		case per == PerRequest:
+			r.per = r.work
+		case r.timed:
+			r.per = r.seconds
+		default:
+			return per, fmt.Errorf("compare: profiles of run %q have no duration: give the requests of all runs, or 1 for each", r.name)
 		}
 	}
-	return list, leftOut
+	return per, nil
 }
 
-func (r *run) divisor(per Per) float64 {
-	switch {
-	case per == PerRequest:
-		return r.work
-	case per == PerShare:
-		return r.total
-	case r.timed:
-		return r.seconds
-	}
-	return 0
+// amount is what a function takes: self by itself, total with what it called.
+type amount struct{ self, total float64 }
+
+func (a amount) plus(b amount) amount { return amount{a.self + b.self, a.total + b.total} }
+
+// sums is what the functions of some samples take.
+type sums struct {
+	functions map[string]amount
+	total     float64
 }
 
-// perOf returns what both sides can be divided by: requests where they are known,
-// seconds where all profiles have a duration, else the total.
-func perOf(before, after *Side) Per {
-	runs := slices.Concat(before.runs, after.runs)
-	switch {
-	case !slices.ContainsFunc(runs, func(r *run) bool { return r.work == 0 }):
-		return PerRequest
-	case !slices.ContainsFunc(runs, func(r *run) bool { return !r.timed }):
-		return PerSecond
+func newSums() sums { return sums{functions: map[string]amount{}} }
+
+func (s *sums) add(other sums) {
+	s.total += other.total
+	for name, a := range other.functions {
+		s.functions[name] = s.functions[name].plus(a)
 	}
-	return PerShare
+}
+
+// summer sums samples by function. A stack counts once for a function, however often
+// the function is on it.
+type summer struct {
+	sums
+	names map[*profile.Location][]string // the leaf first
+	seen  map[string]bool
+}
+
+// interrupted is on top of a function that the runtime interrupts to run another
+// goroutine. How often that happens depends on how busy the machine is. Its samples
+// belong to the function.
+const interrupted = "runtime.asyncPreempt"
+
+func newSummer() *summer {
+	return &summer{sums: newSums(), names: map[*profile.Location][]string{}, seen: map[string]bool{}}
+}
+
+func (s *summer) sample(stack []*profile.Location, value float64) {
+	s.total += value
+	clear(s.seen)
+	leaf := true
+	for _, loc := range stack {
+		for _, name := range s.namesOf(loc) {
+			if s.seen[name] || leaf && name == interrupted {
+				continue
+			}
+			s.seen[name] = true
+			a := amount{total: value}
+			if leaf {
+				a.self, leaf = value, false
+			}
+			s.functions[name] = s.functions[name].plus(a)
+		}
+	}
+}
+
+// namesOf returns the functions at a location, those that are inlined first. Addresses
+// without symbols differ from one build to the next: they count for their library.
+func (s *summer) namesOf(loc *profile.Location) []string {
+	names, ok := s.names[loc]
+	if ok {
+		return names
+	}
+	for _, line := range loc.Line {
+		if line.Function != nil && line.Function.Name != "" {
+			names = append(names, line.Function.Name)
+		}
+	}
+	if len(names) == 0 {
+		name := "(no symbol)"
+		if loc.Mapping != nil && loc.Mapping.File != "" {
+			name = "(no symbol) " + path.Base(loc.Mapping.File)
+		}
+		names = []string{name}
+	}
+	s.names[loc] = names
+	return names
 }

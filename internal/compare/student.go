@@ -10,11 +10,8 @@ import (
 )
 
 // twoSided returns how likely a value of Student's distribution is at least as far from
-// zero as t. The degrees of freedom need not be whole, and may be infinite.
+// zero as t. The degrees of freedom need not be whole.
 func twoSided(t, df float64) float64 {
-	if math.IsInf(df, 1) {
-		return math.Erfc(math.Abs(t) / math.Sqrt2)
-	}
 	return incompleteBeta(df/2, 0.5, df/(df+t*t))
 }
 

@@ -179,12 +179,8 @@ func (p *parser) value() (string, error) {
 	if err != nil {
 		return "", p.fail("the quoted value does not end, or has an unknown escape")
 	}
-	value, err := strconv.Unquote(quoted)
-	if err != nil {
-		return "", p.fail("the quoted value has an unknown escape")
-	}
 	p.pos += len(quoted)
-	return value, nil
+	return strconv.Unquote(quoted)
 }
 
 func (p *parser) space() {

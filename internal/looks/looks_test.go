@@ -166,6 +166,6 @@ func TestAnEndOfALateOrVagueLook(t *testing.T) {
 		}
 	}
 	if got := looks.Parse([]string{l.Comment()}); got == nil || got.End(at(85)) != l.End(at(85)) {
-		t.Error("the comment of a profile does not tell it")
+		t.Error("the comment of a profile lacks it")
 	}
 }

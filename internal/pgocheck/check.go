@@ -1,7 +1,8 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pgocheck compares a default.pgo with an executable.
+// Package pgocheck compares a default.pgo with an executable. It counts the calls in a CPU
+// profile as the Go compiler does.
 package pgocheck
 
 import (
@@ -10,8 +11,6 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/spanprof/spanprof/internal/pgocheck/calls"
 )
 
 // Check is what a profile has that an executable lacks. Shares are from 0 to 1.
@@ -20,9 +19,8 @@ type Check struct {
 	Hot int
 	// Missing are the hot functions that the executable lacks, by CPU time.
 	Missing []Missing
-	// Self is the share of the profile's CPU time in missing functions. Calls is the share
-	// of the weight of hot calls from or to one. The compiler does not find these calls.
-	Self, Calls float64
+	// Self is the share of the profile's CPU time in missing functions.
+	Self float64
 }
 
 // Missing is a hot function that an executable lacks.
@@ -39,26 +37,16 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 		return nil, err
 	}
 	missing := map[string]*Missing{} // nil for functions that are there
-	check := func(name string) bool {
-		if _, ok := missing[name]; !ok {
+	for call := range c.Hot() {
+		for _, name := range []string{call.Caller, call.Callee} {
 			missing[name] = nil
-			if name != "" && !e.names[name] {
+			if !e.names[name] {
 				missing[name] = &Missing{Name: name}
 			}
 		}
-		return missing[name] == nil
-	}
-	result := &Check{}
-	var weight, lost int64
-	for call, w := range c.Hot() {
-		weight += w
-		if caller, callee := check(call.Caller), check(call.Callee); !caller || !callee {
-			lost += w
-		}
 	}
 	delete(missing, "")
-	result.Hot = len(missing)
-	result.Calls = float64(lost) / float64(max(1, weight))
+	result := &Check{Hot: len(missing)}
 	shares(p, index, missing)
 	for _, m := range missing {
 		if m != nil {
@@ -73,14 +61,14 @@ func (e *Executable) Check(p *profile.Profile) (*Check, error) {
 }
 
 // callsIn returns the calls of a profile and the index of the value that they count.
-func callsIn(p *profile.Profile) (calls.Calls, int, error) {
+func callsIn(p *profile.Profile) (Calls, int, error) {
 	index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool {
 		return t.Type == "samples" && t.Unit == "count" || t.Type == "cpu" && t.Unit == "nanoseconds"
 	})
 	if index < 0 {
-		return calls.Calls{}, 0, errors.New("not a CPU profile for the compiler: it lacks samples/count and cpu/nanoseconds")
+		return Calls{}, 0, errors.New("not a CPU profile for the compiler: it lacks samples/count and cpu/nanoseconds")
 	}
-	c := calls.Of(p, index)
+	c := CallsOf(p, index)
 	if c.Total <= 0 {
 		return c, 0, errors.New("no samples with a call")
 	}

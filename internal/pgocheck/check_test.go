@@ -5,7 +5,6 @@ package pgocheck
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -52,7 +51,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Missing{{"main.gone", 0.25, 0.5}, {"a/log.Print", 0.25, 0.25}}
-	if got.Hot != 5 || got.Self != 0.5 || got.Calls != 0.5 || !slices.Equal(got.Missing, want) {
+	if got.Hot != 5 || got.Self != 0.5 || !slices.Equal(got.Missing, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, bad := range []*profile.Profile{calling(1), {SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}}} {
@@ -132,14 +131,12 @@ func TestRead(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for name, data := range map[string]string{"text": "no program", "cut": elf.ELFMAG + "\x02\x01\x01"} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Read(path); !errors.Is(err, errNoTable) {
-			t.Errorf("%s: got %v", name, err)
-		}
+	path := filepath.Join(dir, "text")
+	if err := os.WriteFile(path, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); !errors.Is(err, errNoTable) {
+		t.Errorf("got %v", err)
 	}
 	if _, err := Read(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)

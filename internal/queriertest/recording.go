@@ -46,9 +46,9 @@ func Load() (*Recording, error) {
 
 // ServeHTTP answers as the server did. The status is 500 for unrecorded questions.
 func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	asked, err := questionOf(request)
+	question, err := questionOf(request)
 	for _, e := range r.Exchanges {
-		if err != nil || e.Question != asked {
+		if err != nil || e.Question != question {
 			continue
 		}
 		w.Header().Set("Content-Type", e.ContentType)
@@ -61,7 +61,7 @@ func (r *Recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		_, _ = w.Write(body)
 		return
 	}
-	http.Error(w, fmt.Sprint("not recorded: ", asked, err), http.StatusInternalServerError)
+	http.Error(w, fmt.Sprint("not recorded: ", question, err), http.StatusInternalServerError)
 }
 
 func questionOf(request *http.Request) (string, error) {

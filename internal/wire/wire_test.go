@@ -5,7 +5,6 @@ package wire_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"reflect"
@@ -113,15 +112,11 @@ func FuzzCheck(f *testing.F) {
 
 func TestInflate(t *testing.T) {
 	zip := func(text string) []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		if _, err := z.Write([]byte(text)); err != nil {
+		zipped, err := wire.Gzipped([]byte(text))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
+		return zipped
 	}
 	members := append(zip("abc"), zip("de")...)
 	if got, err := wire.Inflate(members, 5); string(got) != "abcde" || err != nil {

@@ -6,12 +6,12 @@ package answer
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/flameql"
 	"github.com/spanprof/spanprof/internal/labelkey"
+	"github.com/spanprof/spanprof/internal/profiledir"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -56,12 +56,6 @@ func (r *Reader) profileOf(q Query) *profile.Profile {
 func fileName(q flameql.Query, what string) string {
 	id, _ := q.SpanID()
 	name, _ := q.Value(labelkey.SpanName)
-	base := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
-			return r
-		}
-		return '_'
-	}, cmp.Or(q.App, "spanprof")+"."+what+"."+cmp.Or(id, name, "all"))
+	base := profiledir.Plain(cmp.Or(q.App, "spanprof") + "." + what + "." + cmp.Or(id, name, "all"))
 	return base[:min(len(base), 120)] + ".pb.gz"
 }

@@ -134,7 +134,7 @@ func (c *Client) Fetch(r *http.Request, name string, within time.Duration, maxBy
 		if json.Unmarshal(text, &message) == nil && message.Code != "" {
 			e.Reason, e.Text = c.Clean(message.Code), c.Clean(message.Message)
 		} else {
-			e.Text = c.Clean(FirstLine(text))
+			e.Text = c.Clean(firstLine(text))
 		}
 		return nil, nil, e
 	}
@@ -148,12 +148,12 @@ func (c *Client) Fetch(r *http.Request, name string, within time.Duration, maxBy
 	return answer.Header, body, nil
 }
 
-// FirstLine returns the first line of a text.
-func FirstLine(body []byte) string {
+// firstLine returns the first line of a text.
+func firstLine(body []byte) string {
 	if strings.HasPrefix(http.DetectContentType(body), "text/html") {
 		return "an HTML page"
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
 	return line
 }
 

@@ -96,10 +96,10 @@ func TestLeftOut(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "b.pprof"), []byte("no profile"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said []error
-	p, err := Load(t.Context(), []Set{{"all", []string{dir}}}, 8<<20, func(err error) { said = append(said, err) })
-	if err != nil || len(said) != 1 || !strings.Contains(said[0].Error(), "b.pprof") {
-		t.Fatalf("%+v, said %q: %v", p, said, err)
+	var reported []error
+	p, err := Load(t.Context(), []Set{{"all", []string{dir}}}, 8<<20, func(err error) { reported = append(reported, err) })
+	if err != nil || len(reported) != 1 || !strings.Contains(reported[0].Error(), "b.pprof") {
+		t.Fatalf("%+v, reported %q: %v", p, reported, err)
 	}
 	if list := get(t, p, "/?format=text"); !strings.Contains(list, "1 of 2 profiles could not be read") {
 		t.Errorf("the page:\n%s", list)
@@ -123,10 +123,10 @@ func TestMaxBytes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	sources := []string{write(t, filepath.Join(dir, "a.pprof"), newProfile("main.work", first, start, 2e9)), write(t, filepath.Join(dir, "b.pprof"), big)}
-	said := 0
-	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(error) { said++ })
-	if err != nil || said != 1 {
-		t.Fatalf("%d errors told: %v", said, err)
+	reported := 0
+	p, err := Load(t.Context(), []Set{{"all", sources}}, 8<<20, func(error) { reported++ })
+	if err != nil || reported != 1 {
+		t.Fatalf("%d errors reported: %v", reported, err)
 	}
 	if notes := strings.Join(p.Notes(), "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 8 MiB") {
 		t.Errorf("notes %q", notes)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/querier"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/queriertest"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -67,20 +68,20 @@ func TestNear(t *testing.T) {
 	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
 		at := now.Add(-ago)
 		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var asked struct {
+			var request struct {
 				Start, End int64 `json:",string"`
 			}
 			body, _ := io.ReadAll(r.Body)
-			_ = json.Unmarshal(body, &asked)
+			_ = json.Unmarshal(body, &request)
 			total := 0
-			if asked.Start <= at.UnixMilli() && at.UnixMilli() < asked.End {
+			if request.Start <= at.UnixMilli() && at.UnixMilli() < request.End {
 				total = 7
 			}
 			w.Header().Set("Content-Type", "application/json")
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/Series"):
 				_, _ = io.WriteString(w, `{"labelsSet":[{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"`+cpuType+`"}]}]}`)
-			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(asked.End-asked.Start)*time.Millisecond <= nearTime && total > 0:
+			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(request.End-request.Start)*time.Millisecond <= nearTime && total > 0:
 				_, _ = io.WriteString(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa"}]}]}]}`)
 			default:
 				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, total)
@@ -170,10 +171,64 @@ func TestTypeOf(t *testing.T) {
 	one := viewOf(t, f)
 	one.held = v.held
 	cart := matchers(t, []string{"service_name", "=", "cart"})
-	if _, err := one.Samples(store.Query{Kind: exporter.KindCPU, Matchers: cart, Stacks: true}); err != nil || len(one.notes) > 0 || len(f.asked) != 1 {
-		t.Errorf("of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
+	if _, err := one.Samples(store.Query{Kind: exporter.KindCPU, Matchers: cart, Stacks: true}); err != nil || len(one.notes) > 0 || len(f.requests) != 1 {
+		t.Errorf("of one service: %v, notes %q, requests %q", err, one.notes, f.requests)
 	}
-	if _, err := one.Spans(store.SpanQuery{Service: "cart"}); err != nil || len(one.notes) > 0 || len(f.asked) != 2 || !strings.Contains(f.asked[1], `"profileTypeID":"c"`) {
-		t.Errorf("spans of one service: %v, notes %q, asked %q", err, one.notes, f.asked)
+	if _, err := one.Spans(store.SpanQuery{Service: "cart"}); err != nil || len(one.notes) > 0 || len(f.requests) != 2 || !strings.Contains(f.requests[1], `"profileTypeID":"c"`) {
+		t.Errorf("spans of one service: %v, notes %q, requests %q", err, one.notes, f.requests)
+	}
+}
+
+// answers is a server that sends the same answer to every request.
+func answers(status int, contentType, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// except answers as recorded; another server answers one method.
+func except(t *testing.T, method string, other http.Handler) http.Handler {
+	t.Helper()
+	r, err := queriertest.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/"+method) {
+			other.ServeHTTP(w, request)
+			return
+		}
+		r.ServeHTTP(w, request)
+	})
+}
+
+// A client that disconnects cancels its calls to the server.
+func TestClientGoesAway(t *testing.T) {
+	called := make(chan struct{})
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // The server sees the end of the connection after that.
+		close(called)
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	h := Handler(newClient(t, server.URL, 1<<20))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/?query=.cpu&format=json", nil)
+	w := httptest.NewRecorder()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.ServeHTTP(w, r)
+	}()
+	<-called
+	cancel()
+	<-done
+	<-gone
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }

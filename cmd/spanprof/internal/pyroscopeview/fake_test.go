@@ -23,20 +23,20 @@ import (
 
 // fake is a server with some profile types of the service shop. It keeps the questions.
 type fake struct {
-	types   []string
-	answers map[string]string // by method, in protobuf by "METHOD proto"
-	asked   []string
+	types    []string
+	answers  map[string]string // by method, in protobuf by "METHOD proto"
+	requests []string
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 	body, _ := io.ReadAll(r.Body)
 	method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	f.asked = append(f.asked, method+" "+string(body))
+	f.requests = append(f.requests, method+" "+string(body))
 	if method == "Series" {
 		var sets []string
 		service := `{"name":"service_name","value":"shop"},`
-		if !bytes.Contains(body, []byte(`"service_name",`)) { // only the labels that are asked for
+		if !bytes.Contains(body, []byte(`"service_name",`)) { // only the labels of the request
 			service = ""
 		}
 		for _, t := range f.types {
@@ -103,9 +103,9 @@ func TestStacks(t *testing.T) {
 		if err != nil || s.Total != test.total || s.Samples != test.samples || s.Windows != 1 || len(v.notes) != test.notes || s.Until.Sub(s.From) != time.Hour {
 			t.Errorf("%v: %+v, %v, notes %q", test.types, s, err, v.notes)
 		}
-		if calls := len(f.asked); calls > 0 {
-			if _, err := v.Samples(test.query); err != nil || len(f.asked) > calls+1 {
-				t.Errorf("%v: %d calls after %d: %v", test.types, len(f.asked), calls, err)
+		if calls := len(f.requests); calls > 0 {
+			if _, err := v.Samples(test.query); err != nil || len(f.requests) > calls+1 {
+				t.Errorf("%v: %d calls after %d: %v", test.types, len(f.requests), calls, err)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestKindsOfAView(t *testing.T) {
 	for _, test := range []struct {
 		matchers []string // label, operator, value
 		want     string
-		asked    []string // a part of each question
+		requests []string // a part of each
 	}{
 		{nil, "cpu heap wall", []string{"Series"}},
 		{[]string{"service_name", "=", "shop"}, "cpu heap wall", []string{"Series"}},
@@ -147,7 +147,7 @@ func TestKindsOfAView(t *testing.T) {
 		f := &fake{types: []string{cpuType, wallType, heapType}}
 		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"0"}}`}
-			if len(f.asked) == 1 { // the question about CPU time
+			if len(f.requests) == 1 { // the request for CPU time
 				f.answers = map[string]string{"SelectMergeStacktraces": `{"flamegraph":{"total":"7"}}`}
 			}
 			f.ServeHTTP(w, r)
@@ -160,8 +160,8 @@ func TestKindsOfAView(t *testing.T) {
 		for _, sum := range s.Sums {
 			got = append(got, string(sum.Kind))
 		}
-		if strings.Join(got, " ") != test.want || !slices.EqualFunc(f.asked, test.asked, strings.Contains) {
-			t.Errorf("%q: kinds %q, asked %q, want %q and %q", test.matchers, got, f.asked, test.want, test.asked)
+		if strings.Join(got, " ") != test.want || !slices.EqualFunc(f.requests, test.requests, strings.Contains) {
+			t.Errorf("%q: kinds %q, requests %q, want %q and %q", test.matchers, got, f.requests, test.want, test.requests)
 		}
 	}
 }
@@ -182,12 +182,12 @@ func TestNameTotals(t *testing.T) {
 	if want := []string{"shop c c 7 1", "cart a a 5 1", "shop a a 5 1", "shop b b 5 1"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if len(f.asked) != 2 || !strings.Contains(f.asked[1], `"profileTypeID":"`+cpuType) || !strings.Contains(f.asked[1], `"step":3600.001`) || len(v.notes) != 0 {
-		t.Errorf("asked %q, notes %q", f.asked, v.notes)
+	if len(f.requests) != 2 || !strings.Contains(f.requests[1], `"profileTypeID":"`+cpuType) || !strings.Contains(f.requests[1], `"step":3600.001`) || len(v.notes) != 0 {
+		t.Errorf("requests %q, notes %q", f.requests, v.notes)
 	}
 	f = &fake{types: []string{wallType}}
-	if list, err = viewOf(t, f).Spans(store.SpanQuery{Names: true}); err != nil || list.Names != nil || len(f.asked) != 1 {
-		t.Errorf("without CPU: got %v, %v, asked %q", list.Names, err, f.asked)
+	if list, err = viewOf(t, f).Spans(store.SpanQuery{Names: true}); err != nil || list.Names != nil || len(f.requests) != 1 {
+		t.Errorf("without CPU: got %v, %v, requests %q", list.Names, err, f.requests)
 	}
 	f = &fake{types: []string{cpuType}, answers: map[string]string{"SelectSeries": `{"series":[` + strings.Join(slices.Repeat([]string{"{}"}, maxNames), ",") + `]}`}}
 	v = viewOf(t, f)
@@ -233,7 +233,7 @@ func TestSpanList(t *testing.T) {
 		}
 	}
 	f := &fake{types: []string{cpuType}}
-	if _, err := viewOf(t, f).Spans(store.SpanQuery{Service: "shop", Name: `a"b`, Contains: "x.y"}); err != nil || !strings.Contains(f.asked[1], `{service_name=\"shop\",span_name=\"a\\\"b\",span_name=~\"(?i).*x\\\\.y.*\"}`) {
-		t.Errorf("%v, asked %q", err, f.asked)
+	if _, err := viewOf(t, f).Spans(store.SpanQuery{Service: "shop", Name: `a"b`, Contains: "x.y"}); err != nil || !strings.Contains(f.requests[1], `{service_name=\"shop\",span_name=\"a\\\"b\",span_name=~\"(?i).*x\\\\.y.*\"}`) {
+		t.Errorf("%v, requests %q", err, f.requests)
 	}
 }

@@ -38,7 +38,7 @@ func standard(kind exporter.Kind) string {
 	return "samples"
 }
 
-// selectorOf returns what is asked of a profile type.
+// selectorOf returns the selector of a profile type.
 func (v *view) selectorOf(t querier.Type, c conditions, from, until time.Time) querier.Selector {
 	from, until = v.times(from, until)
 	if c.spans != nil {
@@ -185,7 +185,7 @@ func (v *view) kinds(q store.Query, c conditions) (*store.Samples, error) {
 	return answer, err
 }
 
-// kindsOfSpans returns the kinds with samples of some spans.
+// kindsOfSpans returns the kinds with samples of some spans, and their sums.
 func (v *view) kindsOfSpans(q store.Query, c conditions) (*store.Samples, error) {
 	answer := &store.Samples{}
 	if len(c.spans) == 0 {
@@ -198,7 +198,7 @@ func (v *view) kindsOfSpans(q store.Query, c conditions) (*store.Samples, error)
 			return nil, err
 		}
 		if n > 0 {
-			answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Samples: 1})
+			answer.Sums = append(answer.Sums, store.Sum{Kind: kind, Value: n, Samples: 1})
 		}
 	}
 	return answer, nil

@@ -169,27 +169,23 @@ func (v *view) byID(id string) ([]store.Span, error) {
 	if !ok {
 		c = conditions{labels: "{}", spans: []string{id}}
 	}
-	held := map[exporter.Kind]int64{}
-	some := exporter.Kind("") // a kind with samples of the span
-	for _, kind := range []exporter.Kind{exporter.KindWall, exporter.KindCPU} {
-		n, err := v.total(store.Query{Kind: kind}, c, standard(kind))
-		if err != nil && !errors.Is(err, store.ErrUnknownSampleType) {
-			return nil, err
-		}
-		if held[kind] = n; n > 0 {
-			some = kind
-		}
+	held, err := v.kindsOfSpans(store.Query{}, c)
+	if err != nil {
+		return nil, err
 	}
-	wall, cpu := held[exporter.KindWall], held[exporter.KindCPU]
 	v.spans[id] = nil
-	if some == "" {
+	if len(held.Sums) == 0 {
 		return nil, nil
 	}
-	s := store.Span{
-		ProfileID: id, SummaryMissing: true, Complete: true, Start: v.from, Duration: v.until.Sub(v.from), SamplesHeld: 1,
-		WallSamples: min(wall, 1), CPU: time.Duration(cpu), CPUInclusive: time.Duration(cpu), CPUSamples: min(cpu, 1),
+	s := store.Span{ProfileID: id, SummaryMissing: true, Complete: true, Start: v.from, Duration: v.until.Sub(v.from), SamplesHeld: 1}
+	for _, sum := range held.Sums {
+		if sum.Kind == exporter.KindWall {
+			s.WallSamples = 1
+		} else {
+			s.CPU, s.CPUInclusive, s.CPUSamples = time.Duration(sum.Value), time.Duration(sum.Value), 1
+		}
 	}
-	near, err := v.near(c, some)
+	near, err := v.near(c, held.Sums[0].Kind)
 	if err != nil {
 		return nil, err
 	}

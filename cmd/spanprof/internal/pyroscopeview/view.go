@@ -82,7 +82,7 @@ type view struct {
 	from, until time.Time
 	notes       []string
 
-	// What is asked once for a view.
+	// What a view fetches once.
 	held   []series // nil if unknown
 	merges map[string]*merged
 	seen   map[string]conditions // of the samples of a span

@@ -129,15 +129,18 @@ func TestReportTo(t *testing.T) {
 		if status == 0 {
 			return nil, io.EOF
 		}
+		if status == 501 {
+			return answer(status, asJSON, `{"code":"unimplemented"}`), nil
+		}
 		return answer(status, asJSON, "{}"), nil
 	})
 	var got []string
 	c.ReportTo(func(text string) { got = append(got, strings.TrimPrefix(text, "http://pyroscope: ")) })
-	for _, status = range []int{503, 0, 404, 200, 0} {
+	for _, status = range []int{503, 0, 404, 200, 501, 0} {
 		_ = series(t.Context(), c)
 	}
 	const shown = "; pages show errors until it answers"
-	if want := []string{"it answers Service Unavailable" + shown, "it answers again", "it answers nothing: EOF" + shown}; !slices.Equal(got, want) {
+	if want := []string{"Series: the server answers Service Unavailable: {}" + shown, "it answers again", "Series: EOF" + shown}; !slices.Equal(got, want) {
 		t.Errorf("reported %q, want %q", got, want)
 	}
 }
@@ -249,4 +252,21 @@ func TestDecodeProfile(t *testing.T) {
 			t.Errorf("%+v: got %v", test, p)
 		}
 	}
+}
+
+func FuzzDecodeMerge(f *testing.F) {
+	for _, seed := range []string{"", "\x2a\x02\x0a\x00", "\x0a\x02\x18\x01", "\x2a\xff\xff\xff\x7f", "\x2a\x06\x0a\x04\x12\x02\x0a\x00"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		p, err := decodeMerge(answer)
+		if err != nil || p == nil {
+			return
+		}
+		for _, s := range p.Sample {
+			if len(s.Value) != 1 {
+				t.Fatalf("a sample has %d values", len(s.Value))
+			}
+		}
+	})
 }

@@ -38,6 +38,9 @@ type Client struct {
 	// number.
 	left *atomic.Int64
 	most int64
+
+	report func(text string)
+	away   *atomic.Bool
 }
 
 // New returns a client of the server at an address. The address begins with http:// or
@@ -55,6 +58,8 @@ func New(address *url.URL, maxBytes int64) (*Client, error) {
 		base:     strings.TrimPrefix(u.String(), "pyroscope+"),
 		maxBytes: maxBytes,
 		slots:    make(chan struct{}, maxCalls),
+		report:   func(string) {},
+		away:     new(atomic.Bool),
 	}, nil
 }
 
@@ -118,6 +123,9 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("Connect-Protocol-Version", "1")
 	header, body, err := c.client.Fetch(r, c.name+": "+method, callTime, c.maxBytes)
+	if ctx.Err() == nil { // else the page was closed
+		c.reportAway(err)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", c.name, context.Cause(ctx))
@@ -136,36 +144,16 @@ func (c *Client) call(ctx context.Context, method, contentType string, request [
 // ReportTo makes the client report the first call that the server does not answer, and the
 // first answer after it. An answer of 500 and above counts as none. Call it before the
 // first call.
-func (c *Client) ReportTo(report func(text string)) {
-	c.client.Transport = &reporting{next: c.client.Transport, report: func(text string) {
-		report(c.name + ": " + c.client.Clean(text))
-	}}
-}
+func (c *Client) ReportTo(report func(text string)) { c.report = report }
 
-// reporting is a transport that reports whether its server is away.
-type reporting struct {
-	next   http.RoundTripper
-	report func(string)
-	away   atomic.Bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t *reporting) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := t.next.RoundTrip(r)
-	switch {
-	case r.Context().Err() != nil: // the page was closed
-	case err == nil && answer.StatusCode < http.StatusInternalServerError:
-		if t.away.Swap(false) {
-			t.report("it answers again")
-		}
-	case !t.away.Swap(true):
-		text := "it answers "
-		if err != nil {
-			text += fmt.Sprint("nothing: ", err)
-		} else {
-			text += answer.Status
-		}
-		t.report(text + "; pages show errors until it answers")
+// reportAway reports whether the server is away, by the error of a call.
+func (c *Client) reportAway(err error) {
+	status, answered := errors.AsType[*client.StatusError](err)
+	away := err != nil && !errors.Is(err, client.ErrTooLarge) && !IsUnimplemented(err) && (!answered || status.Code >= http.StatusInternalServerError)
+	switch before := c.away.Swap(away); {
+	case away && !before:
+		c.report(err.Error() + "; pages show errors until it answers")
+	case before && !away:
+		c.report(c.name + ": it answers again")
 	}
-	return answer, err
 }

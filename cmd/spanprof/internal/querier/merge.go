@@ -29,7 +29,7 @@ const (
 const wireVarint, wireBytes = 0, 2
 
 // Merge returns the sum of what s selects, with one value a sample and without labels;
-// nil if there is none. Servers before version 2.2 do not know the call.
+// nil if there is none. Servers before version 2.2 lack the call.
 func (c *Client) Merge(ctx context.Context, s Selector) (*profile.Profile, error) {
 	request := appendSelection(nil, s)
 	request = appendNumber(request, mergeFormat, formatPprof)
@@ -39,7 +39,7 @@ func (c *Client) Merge(ctx context.Context, s Selector) (*profile.Profile, error
 	return c.merge(ctx, "SelectMergeStacktraces", request, decodeMerge)
 }
 
-// MergeProfile is Merge by a call that servers of all versions know. Spans of s do not
+// MergeProfile is Merge by a call that servers of all versions have. Spans of s do not
 // count.
 func (c *Client) MergeProfile(ctx context.Context, s Selector) (*profile.Profile, error) {
 	return c.merge(ctx, "SelectMergeProfile", appendSelection(nil, s), decodeProfile)

@@ -7,6 +7,11 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/columns"
 )
 
 // Selector selects the samples of a call.
@@ -109,8 +114,7 @@ type Sum struct {
 	Value  float64
 }
 
-// Sums returns the sums of what s selects by labels: the limit greatest. Spans of s are
-// ignored.
+// Sums returns the sums of what s selects by labels: the limit greatest.
 func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) ([]Sum, error) {
 	// One step has all of it. A point is at the end of its step.
 	s.From = s.From.Truncate(time.Millisecond)
@@ -122,7 +126,6 @@ func (c *Client) Sums(ctx context.Context, s Selector, by []string, limit int) (
 		Step    float64  `json:"step"`
 		Limit   int64    `json:"limit,string"`
 	}{selectionOf(s), by, stepOf(step), int64(limit)}
-	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
@@ -160,7 +163,7 @@ type Span struct {
 
 // Spans returns the spans with the greatest values among the samples that s selects: of
 // each step, of each name and of each twentieth of the values. total counts all spans, once
-// per profile. Spans of s are ignored. limit bounds the names.
+// per profile. limit bounds the names.
 func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limit int) (list []Span, total int64, err error) {
 	request := struct {
 		selection
@@ -170,7 +173,6 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		ExemplarType string   `json:"exemplarType"`
 		Limit        int64    `json:"limit,string"`
 	}{selectionOf(s), stepOf(step), []string{"service_name", "span_name"}, "HEATMAP_QUERY_TYPE_SPAN", "EXEMPLAR_TYPE_SPAN", int64(limit)}
-	request.SpanSelector = nil
 	var answer struct {
 		Series []struct {
 			Labels []labelPair
@@ -200,4 +202,44 @@ func (c *Client) Spans(ctx context.Context, s Selector, step time.Duration, limi
 		}
 	}
 	return list, total, nil
+}
+
+// Type is a profile type of the server.
+type Type struct {
+	// ID is name:sample:unit:period type:period unit.
+	ID string
+	// Kind, Sample and Unit are as package columns names them.
+	Kind         exporter.Kind
+	Sample, Unit string
+}
+
+// ParseType reads the id of a profile type. It returns false for another text.
+func ParseType(id string) (Type, bool) {
+	part := strings.Split(id, ":")
+	if len(part) != 5 {
+		return Type{}, false
+	}
+	unit := strings.TrimPrefix(part[2], "lock_") // of a Java agent
+	if unit == "samples" {
+		unit = "count"
+	}
+	of := columns.Split(&profile.Profile{
+		SampleType: []*profile.ValueType{{Type: part[1], Unit: unit}},
+		PeriodType: &profile.ValueType{Type: part[3], Unit: part[4]}, Period: 1,
+	}, part[0])[0]
+	t := Type{ID: id, Kind: exporter.Kind(of.Kind), Sample: of.Profile.SampleType[0].Type, Unit: unit}
+	switch {
+	case part[0] == columns.Wall:
+		t.Kind = columns.Wall
+	case part[0] == columns.Host:
+		t.Kind = columns.Host
+	case part[0] == "process_cpu" && strings.HasPrefix(string(t.Kind), columns.Other):
+		t.Kind = columns.CPU
+	}
+	return t, true
+}
+
+// Momentary reports whether values are live memory or goroutines. They must not be added.
+func (t Type) Momentary() bool {
+	return strings.HasPrefix(t.Sample, "inuse_") || t.Kind == columns.Goroutine
 }

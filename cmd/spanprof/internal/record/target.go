@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,11 +17,14 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/client"
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/file"
 	"github.com/spanprof/spanprof/internal/profiledir"
+	"github.com/spanprof/spanprof/internal/wire"
 )
 
 const (
@@ -40,7 +45,6 @@ type target struct {
 
 	mu      sync.Mutex
 	giveUp  context.CancelCauseFunc
-	seen    map[exporter.Kind]bool // kinds with a profile
 	covered map[exporter.Kind]*covered
 	since   map[exporter.Kind]time.Time // the begin of failures that last, of the whole process for ""
 	result  Result
@@ -63,7 +67,7 @@ func newTarget(c Config, t *source.Target) *target {
 	begun := time.Now()
 	own := &target{
 		Config: c, Target: t, end: begun.Add(c.For),
-		seen: map[exporter.Kind]bool{}, covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
+		covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
 		result: Result{Target: t.Name(), Dir: DirOf(c.Dir, t), Gaps: map[exporter.Kind]Gaps{}},
 		runs:   map[string]bool{},
 	}
@@ -73,8 +77,8 @@ func newTarget(c Config, t *source.Target) *target {
 	return own
 }
 
-// errLeftOut is the error for a kind or a target without more requests.
-var errLeftOut = errors.New("left out")
+// errRefused ends all requests to a target that refuses the credentials.
+var errRefused = errors.New("refused")
 
 // record records all kinds until the time is over.
 func (t *target) record(ctx context.Context) Result {
@@ -113,17 +117,14 @@ func (t *target) windows(ctx context.Context, kind exporter.Kind) {
 		if kind != exporter.KindCPU {
 			measure = 0
 		}
-		switch err := t.keep(ctx, kind, measure); {
-		case errors.Is(err, errLeftOut):
-			return
-		case err == nil:
+		if err := t.keep(ctx, kind, measure); err != nil {
+			until = earlier(time.Now().Add(pause.NextBackOff()), t.end)
+		} else {
 			pause.Reset()
-			wait(ctx, until) // a server may answer early with what it has
-		default:
-			wait(ctx, earlier(time.Now().Add(pause.NextBackOff()), t.end))
 		}
+		wait(ctx, until) // a server may answer early with what it has
 	}
-	if kind == exporter.KindCPU || errors.Is(context.Cause(ctx), errLeftOut) {
+	if kind == exporter.KindCPU || errors.Is(context.Cause(ctx), errRefused) {
 		return
 	}
 	wait(ctx, t.end)
@@ -147,16 +148,16 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil && ctx.Err() != nil && measure > 0 && !errors.Is(context.Cause(ctx), errLeftOut) {
+	if err != nil && ctx.Err() != nil && measure > 0 && !errors.Is(context.Cause(ctx), errRefused) {
 		t.Report(t.Name() + ": the CPU profile in flight is dropped")
 	}
 	n := int64(0)
 	if err == nil {
-		t.seen[kind] = true
 		n, err = t.write(ctx, kind, begun, data, parsed)
 	}
 	if err != nil {
-		return t.fail(ctx, kind, err)
+		t.fail(ctx, kind, err)
+		return err
 	}
 	t.recovered(kind)
 	c := t.covered[kind]
@@ -171,26 +172,19 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	return nil
 }
 
-// fail counts an error of a kind, and reports the first of several. It returns err, or
-// errLeftOut if another request makes no sense. The caller holds t.mu.
-func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error {
+// fail counts an error of a kind, and reports the first of several. The caller holds t.mu.
+func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) {
 	if ctx.Err() != nil {
-		return err // not a fault of the target
+		return // not a fault of the target
 	}
 	status, answered := errors.AsType[*client.StatusError](err)
-	// A proxy answers 404 too while the process is away: others must have a profile.
-	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
-		t.covered[kind].failed = false // nothing is missing
-		t.Report(fmt.Sprintf("%v; the kind is left out", err))
-		return errLeftOut
-	}
 	t.covered[kind].failed = true
 	t.result.Failures++
 	t.result.Err = err
 	if answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
 		t.Report(fmt.Sprintf("%v; there are no more requests to it", err))
-		t.giveUp(errLeftOut)
-		return errLeftOut
+		t.giveUp(errRefused)
+		return
 	}
 	if isAway(err) {
 		kind = ""
@@ -199,7 +193,6 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error 
 		t.since[kind] = time.Now()
 		t.Report(fmt.Sprintf("%v; it is retried", err))
 	}
-	return err
 }
 
 // isAway reports whether err means that the whole process is away, also if a proxy has
@@ -209,7 +202,7 @@ func isAway(err error) bool {
 		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrTooLarge)
 	}
 	status, ok := errors.AsType[*client.StatusError](err)
-	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
+	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
 // recovered reports the end of failures of a kind and of the target. The caller holds t.mu.
@@ -246,4 +239,64 @@ func DirOf(dir string, t *source.Target) string {
 		name = "_" + name
 	}
 	return filepath.Join(dir, name)
+}
+
+// forever is the age of files: MaxBytes bounds them.
+const forever = 100 * 365 * 24 * time.Hour
+
+// write writes a profile into the directory of the recording, and returns its bytes there.
+func (t *target) write(ctx context.Context, kind exporter.Kind, begun time.Time, data []byte, parsed *profile.Profile) (int64, error) {
+	if t.files == nil {
+		if err := t.begin(parsed); err != nil {
+			return 0, err
+		}
+	}
+	t.see(parsed)
+	w := exporter.Window{Kind: kind, Start: begun, Duration: time.Duration(parsed.DurationNanos), Resource: t.recording.Attributes()}
+	if parsed.TimeNanos > 0 {
+		w.Start = time.Unix(0, parsed.TimeNanos)
+	}
+	data, err := wire.Gzipped(data) // as in the file: net/http/pprof compresses, others need not
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(data)), t.files.Export(ctx, exporter.NewProfile(w, data))
+}
+
+// begin makes the directory of the recording, which is named after the time.
+func (t *target) begin(p *profile.Profile) (err error) {
+	t.recording = source.Recording{Target: t.Name(), Resource: t.Attributes(p)}
+	maps.Copy(t.recording.Resource, t.Resource)
+	if err := os.MkdirAll(t.result.Dir, 0o700); err != nil {
+		return err
+	}
+	dir := filepath.Join(t.result.Dir, time.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := t.recording.Write(dir); err != nil {
+		return err
+	}
+	t.files, err = file.New(dir, t.MaxBytes, forever)
+	return err
+}
+
+// see reports a run of the process that no profile before was of. A CPU profile may lack the
+// vDSO: it is of the run before it, if its build is the same.
+func (t *target) see(p *profile.Profile) {
+	run, build := source.Run(p), source.BuildID(p)
+	same := build == t.build
+	t.build = build
+	if run == "" && !same {
+		run = build
+	}
+	if run == "" || run == t.run {
+		return
+	}
+	if same && t.run == build {
+		delete(t.runs, build) // it has its name now
+	} else if len(t.runs) > 0 && !t.runs[run] {
+		t.Report(t.Name() + ": another process answers there: it was restarted, or there are several, which need an address each")
+	}
+	t.run, t.runs[run] = run, true
 }

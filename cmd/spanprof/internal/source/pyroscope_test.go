@@ -50,7 +50,7 @@ func (q *fakeQuerier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Start, End           int64 `json:",string"`
 		}
 		if err := json.Unmarshal(body, &request); err != nil || request.Start == 0 || request.End <= request.Start {
-			q.t.Errorf("Series asked with %s: %v", body, err)
+			q.t.Errorf("Series called with %s: %v", body, err)
 		}
 		if request.Matchers[0] == `{service_name="refused"}` {
 			w.WriteHeader(http.StatusBadRequest)

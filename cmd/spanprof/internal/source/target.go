@@ -95,7 +95,7 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 		return nil, nil, err
 	}
 	if parsed, err = pgo.Parse(data); err != nil {
-		return nil, nil, decodeError(t.client, name, data, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	parts := columns.Split(parsed, name)
 	for _, part := range parts {
@@ -108,15 +108,6 @@ func (t *Target) Fetch(ctx context.Context, kind exporter.Kind, measure time.Dur
 
 // Close frees the connections.
 func (t *Target) Close() { t.client.CloseIdleConnections() }
-
-// decodeError describes a successful answer that is not a profile.
-func decodeError(c *client.Client, name string, body []byte, err error) error {
-	text := c.Clean(client.FirstLine(body))
-	if len(body) > 0 && strings.HasPrefix(http.DetectContentType(body), "text/") {
-		return fmt.Errorf("%s: the answer is no profile in the pprof format, but text (a page to log in?): %s", name, text)
-	}
-	return fmt.Errorf("%s: %w", name, err)
-}
 
 // Attributes returns the attributes of the process that are in its address and in p. The
 // name of the service is as OpenTelemetry has it for an unknown one.

@@ -76,7 +76,7 @@ func TestBadAnswers(t *testing.T) {
 		"empty": {func(http.ResponseWriter, *http.Request) {}, "it has no bytes"},
 		"login": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<html><head><title>Log in</title>"))
-		}, "but text (a page to log in?): an HTML page"},
+		}, "it is an HTML page, of a login"},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goroutine[:len(goroutine)/2]) }, "cut off"},
 		"other":     {pprof.Handler("heap").ServeHTTP, "is a heap profile, want goroutine"},
 		"503": {func(w http.ResponseWriter, _ *http.Request) {

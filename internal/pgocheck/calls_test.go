@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package calls
+package pgocheck
 
 import (
 	"maps"
@@ -29,7 +29,7 @@ func made(value int64, stacks ...[][]string) *profile.Profile {
 }
 
 // Calls are counted in the two innermost frames with what is inlined there, once per stack.
-func TestOf(t *testing.T) {
+func TestCallsOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		stack [][]string
 		want  map[Call]int64
@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 		"same line":   {[][]string{{"leaf"}, {"leaf"}}, map[Call]int64{}},
 		"seen before": {[][]string{{"a", "b", "a", "b"}, {"b"}}, map[Call]int64{{"b", "a", 1}: 3, {"a", "b", 1}: 3}},
 	} {
-		c := Of(made(3, test.stack), 0)
+		c := CallsOf(made(3, test.stack), 0)
 		total := int64(0)
 		for _, w := range test.want {
 			total += w
@@ -50,7 +50,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: got %v, total %d, want %v", name, c.Weight, c.Total, test.want)
 		}
 	}
-	if c := Of(made(0, [][]string{{"leaf"}, {"caller"}}), 0); len(c.Weight) != 0 {
+	if c := CallsOf(made(0, [][]string{{"leaf"}, {"caller"}}), 0); len(c.Weight) != 0 {
 		t.Errorf("no samples: got %v", c.Weight)
 	}
 }

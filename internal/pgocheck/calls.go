@@ -1,8 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calls counts the calls in a CPU profile as the Go compiler does.
-package calls
+package pgocheck
 
 import (
 	"cmp"
@@ -39,8 +38,8 @@ type node struct {
 	line, startLine int64
 }
 
-// Of adds up the calls by the value at index.
-func Of(p *profile.Profile, index int) Calls {
+// CallsOf adds up the calls by the value at index.
+func CallsOf(p *profile.Profile, index int) Calls {
 	c := Calls{Weight: map[Call]int64{}}
 	var chain []node
 	seen := map[[2]node]bool{}
@@ -107,7 +106,7 @@ func (c Calls) Hot() map[Call]int64 {
 // Unseen estimates the share of a workload's calls that the profile has never seen: the share
 // that it has seen once (Good and Turing's estimate). index is the number of samples.
 func Unseen(p *profile.Profile, index int) float64 {
-	c := Of(p, index)
+	c := CallsOf(p, index)
 	once := 0
 	for _, n := range c.Weight {
 		if n == 1 {
