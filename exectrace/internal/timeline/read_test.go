@@ -66,7 +66,7 @@ func TestBegin(t *testing.T) {
 // A trace that was stopped and restarted has no events from the gap.
 func TestGap(t *testing.T) {
 	for generations := range 3 {
-		var g gaps
+		s := newReading()
 		for n := range generations {
 			e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
 				Kind: exptrace.EventSync, Time: exptrace.Time(n + 1), Details: exptrace.Sync{N: n + 1},
@@ -74,7 +74,7 @@ func TestGap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g.in(&e) {
+			if s.gap(&e) {
 				t.Errorf("generation %d is a gap", n)
 			}
 		}
@@ -86,7 +86,7 @@ func TestGap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := g.in(&e); got != want {
+			if got := s.gap(&e); got != want {
 				t.Errorf("%s in generation %d: a gap: %t, want %t", name, generations, got, want)
 			}
 		}
