@@ -93,6 +93,28 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// An assist that each generation of the trace repeats has one end.
+func TestAssist(t *testing.T) {
+	s := newReading()
+	add := adder(t, s)
+	add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.StateTransition]{
+		Kind: exptrace.EventStateTransition, Time: 1000, Goroutine: 1, Details: exptrace.MakeGoStateTransition(1, exptrace.GoUndetermined, exptrace.GoRunning),
+	}))
+	for i, kind := range []exptrace.EventKind{exptrace.EventRangeBegin, exptrace.EventRangeActive, exptrace.EventRangeEnd} {
+		add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.Range]{
+			Kind: kind, Time: exptrace.Time(1010 + 10*i), Goroutine: 1,
+			Details: exptrace.Range{Name: "GC mark assist", Scope: exptrace.MakeResourceID(exptrace.GoID(1))},
+		}))
+	}
+	var got []Segment
+	for _, segment := range s.Goroutines[0].Segments {
+		got = append(got, Segment{Start: segment.Start, State: segment.State})
+	}
+	if want := []Segment{{State: Running}, {Start: 10, State: Assist}, {Start: 30, State: Running}}; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // Only a goroutine that is ready loses time by a stop of the world.
 func TestStops(t *testing.T) {
 	s := newReading()
