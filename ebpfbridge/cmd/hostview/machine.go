@@ -156,18 +156,15 @@ func (a asked) address(page string, pairs ...string) string {
 }
 
 // query returns the query for all that was asked, and its text for the viewer.
-func (a asked) query() (q store.Query, text string, err error) {
+func (a asked) query() (q store.Query, text string) {
 	q = store.Query{Kind: a.Kind, From: time.Now().Add(-time.Duration(a.Minutes) * time.Minute)}
 	var conditions []string
 	for _, c := range a.Chosen {
-		m, err := store.NewMatcher(c.label, store.MatchEqual, c.Value)
-		if err != nil {
-			return q, "", badRequest(err.Error())
-		}
+		m, _ := store.NewMatcher(c.label, store.MatchEqual, c.Value) // only expressions may be wrong
 		q.Matchers = append(q.Matchers, m)
 		conditions = append(conditions, fmt.Sprintf("%s=%q", c.label, c.Value))
 	}
-	return q, fmt.Sprintf(".%s{%s}", a.Kind, strings.Join(conditions, ",")), nil
+	return q, fmt.Sprintf(".%s{%s}", a.Kind, strings.Join(conditions, ","))
 }
 
 // row is a line of the table.
@@ -206,10 +203,7 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, text, err := a.query()
-	if err != nil {
-		return err
-	}
+	q, text := a.query()
 	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 	defer cancel()
 	view, err := m.source.View(ctx, q.From, time.Time{})
@@ -250,9 +244,8 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
 			narrow := t.asked
 			narrow.Chosen = append(slices.Clip(t.Chosen), chosen{t.By, name})
-			if _, of, err := narrow.query(); err == nil {
-				to.Graph = "spans/?query=" + url.QueryEscape(of) + until
-			}
+			_, of := narrow.query()
+			to.Graph = "spans/?query=" + url.QueryEscape(of) + until
 			byName[name] = to
 		}
 		if about := cmp.Or(sum.Labels[1], groupings[0].none); to.About != about {
