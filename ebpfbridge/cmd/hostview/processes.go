@@ -21,10 +21,10 @@ type processes struct {
 	exporter.Exporter // the store
 
 	mu      sync.Mutex
-	message time.Time           // of the last profile, zero before the first
-	since   time.Time           // of last
-	last    map[string]*sampled // by process id
-	before  map[string]*sampled // in the time before
+	message time.Time        // of the last profile, zero before the first
+	since   time.Time        // of last
+	last    map[int]*sampled // by process id
+	before  map[int]*sampled // in the time before
 }
 
 // sampled is a process with samples.
@@ -68,10 +68,10 @@ func (p *processes) count(parsed *profile.Profile, now time.Time) {
 	defer p.mu.Unlock()
 	p.message = now
 	if now.Sub(p.since) >= countedTime {
-		p.since, p.before, p.last = now, p.last, map[string]*sampled{}
+		p.since, p.before, p.last = now, p.last, map[int]*sampled{}
 	}
 	for _, s := range parsed.Sample {
-		pid := s.Label[receiver.LabelProcess][0]
+		pid, _ := strconv.Atoi(s.Label[receiver.LabelProcess][0]) // by receiver.Host
 		if p.last[pid] == nil {
 			p.last[pid] = new(sampled)
 		}
@@ -91,7 +91,7 @@ func (p *processes) seen() (message time.Time, all, unreadable int) {
 		return p.message, 0, 0
 	}
 	for pid, s := range p.before {
-		if id, err := strconv.Atoi(pid); err == nil && !s.user && s.samples >= kernelOnly && !isKernelThread(id) {
+		if !s.user && s.samples >= kernelOnly && !isKernelThread(pid) {
 			unreadable++
 		}
 	}
@@ -102,6 +102,5 @@ func (p *processes) seen() (message time.Time, all, unreadable int) {
 func (p *processes) sampled(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id := strconv.Itoa(pid)
-	return p.last[id] != nil || p.before[id] != nil
+	return p.last[pid] != nil || p.before[pid] != nil
 }
