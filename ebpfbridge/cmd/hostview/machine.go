@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"net"
@@ -71,12 +70,11 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/machine.js":
 		http.ServeFileFS(w, r, files, "machine.js")
 	default:
-		if err := m.answer(w, r); err != nil {
-			status := http.StatusInternalServerError
-			if errors.As(err, new(badRequest)) {
-				status = http.StatusBadRequest
-			}
-			http.Error(w, "hostview: "+err.Error(), status)
+		a, err := parseAsked(r.URL.Query())
+		if err != nil {
+			http.Error(w, "hostview: "+err.Error(), http.StatusBadRequest)
+		} else if err := m.answer(w, r, a); err != nil {
+			http.Error(w, "hostview: "+err.Error(), http.StatusInternalServerError)
 		}
 	}
 }
@@ -91,11 +89,6 @@ func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
-
-// badRequest is an error of the client.
-type badRequest string
-
-func (b badRequest) Error() string { return string(b) }
 
 // asked is a parsed request.
 type asked struct {
@@ -115,14 +108,14 @@ func parseAsked(params url.Values) (asked, error) {
 	if v := params.Get("by"); v != "" {
 		i := slices.IndexFunc(groupings, func(g grouping) bool { return g.Key == v })
 		if i < 0 {
-			return a, badRequest(fmt.Sprintf("unknown grouping %.100q: known are executable, process, container and thread", v))
+			return a, fmt.Errorf("unknown grouping %.100q: known are executable, process, container and thread", v)
 		}
 		a.By = groupings[i]
 	}
 	if v := params.Get("minutes"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > 24*60 {
-			return a, badRequest(fmt.Sprintf("minutes=%.100q: give 1 to 1440", v))
+			return a, fmt.Errorf("minutes=%.100q: give 1 to 1440", v)
 		}
 		a.Minutes = n
 	}
@@ -197,12 +190,7 @@ type choice struct {
 	Current    bool
 }
 
-func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
-	params := r.URL.Query()
-	a, err := parseAsked(params)
-	if err != nil {
-		return err
-	}
+func (m *machine) answer(w http.ResponseWriter, r *http.Request, a asked) error {
 	q, text := a.query()
 	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 	defer cancel()
@@ -218,7 +206,7 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := t.fill(view, q, text); err != nil {
 		return err
 	}
-	if params.Get("format") == "text" {
+	if r.FormValue("format") == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		t.write(w)
 		return nil
