@@ -91,7 +91,7 @@ func (p *processes) seen() (message time.Time, all, unreadable int) {
 		return p.message, 0, 0
 	}
 	for pid, s := range p.before {
-		if !s.user && s.samples >= kernelOnly && !isKernelThread(pid) {
+		if _, kernelThread := processStat(pid); !kernelThread && !s.user && s.samples >= kernelOnly {
 			unreadable++
 		}
 	}
