@@ -55,14 +55,6 @@ func (p *processes) Export(ctx context.Context, of *exporter.Profile) error {
 	return p.Exporter.Export(ctx, exporter.NewParsedProfile(w, parsed))
 }
 
-// storedKind is the kind of a profile in the store: see source.
-func storedKind(k exporter.Kind) exporter.Kind {
-	if k == exporter.KindHost {
-		return exporter.KindCPU
-	}
-	return k
-}
-
 func (p *processes) count(parsed *profile.Profile, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
