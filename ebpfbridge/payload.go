@@ -46,8 +46,7 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 
 func appendText(b []byte, field protowire.Number, s string) []byte {
 	// Bytes that are not UTF-8 would make the whole message unreadable.
-	b = protowire.AppendTag(b, field, protowire.BytesType)
-	return protowire.AppendString(b, strings.ToValidUTF8(s, "\uFFFD"))
+	return appendBytes(b, field, []byte(strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // keyValue encodes message KeyValue { string key = 1; AnyValue value = 2; }.

@@ -51,9 +51,9 @@ type Span struct {
 
 // Part is a part of a span's time.
 //
-// A State is "running", "gc assist" or "gc sweep" (both run for the garbage collector). It is
-// "runnable" if it is ready, without a thread, and "stop-the-world" if the runtime also stopped
-// all goroutines. Waits are:
+// A State is "running", or "gc assist" if it marks for the garbage collector. It is "runnable"
+// if it is ready, without a thread, and "stop-the-world" if the runtime also stopped all
+// goroutines. Waits are:
 //
 //	mutex rwmutex channel select cond waitgroup semaphore network
 //	syscall cgo sleep gc wait other wait

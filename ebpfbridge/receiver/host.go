@@ -6,7 +6,6 @@ package receiver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -56,11 +55,7 @@ type HostStatus struct {
 // [LabelExecutable], [LabelContainer], [LabelThread] and [LabelCPU] if the agent sends them.
 // The host does not flush the exporter, and does not shut it down.
 func NewHost(to exporter.Exporter) (*Host, error) {
-	if to == nil {
-		return nil, errors.New("receiver: NewHost needs an exporter")
-	}
-	nobody := func(string) (name, traceID string, ok bool) { return "", "", false }
-	core, err := New(to, nobody)
+	core, err := New(to, func(string) (name, traceID string, ok bool) { return "", "", false })
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package receiver
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,12 +94,9 @@ func (rec record) slice(from, to int) placed {
 
 // with returns p with labels, and by what its samples are a span's.
 func (p placed) with(labels map[string]string, by string) placed {
-	p.labels = labels
+	p.labels = map[string]string{}
+	maps.Copy(p.labels, labels)
 	if labels[labelkey.SpanID] != "" || by == labelkey.Ambiguous {
-		p.labels = maps.Clone(labels)
-		if p.labels == nil {
-			p.labels = map[string]string{}
-		}
 		p.labels[labelkey.SpanAttribution] = by
 	}
 	return p
@@ -111,10 +109,11 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	if first == labelkey.Ambiguous {
 		return r.placeByTime(rec, 0, counted)
 	}
-	labels := r.restored(rec.rule.Labels)
-	if rec.link != nil && labels[labelkey.SpanID] == "" || keyed {
-		labels = r.restored(merged(rec.rule.Labels, rec.link))
+	labels := maps.Clone(rec.rule.Labels)
+	if keyed || labels[labelkey.SpanID] == "" {
+		maps.Copy(labels, rec.link)
 	}
+	labels = r.restored(labels)
 	if keyed {
 		counted.Witnessed += n
 		return []placed{rec.slice(0, n).with(labels, first)}
@@ -135,12 +134,6 @@ func (r *Receiver) place(rec record, keyed bool, counted *Status) []placed {
 	return append(list, r.placeByTime(rec, 1, counted)...)
 }
 
-func merged(labels, link map[string]string) map[string]string {
-	all := maps.Clone(labels)
-	maps.Copy(all, link)
-	return all
-}
-
 // agree reports whether the timelines do not contradict what is certain of a record: its
 // labels at the time of its first sample. They do so where code other than spanprof has
 // changed the labels of the goroutine.
@@ -148,10 +141,7 @@ func (r *Receiver) agree(rec record) bool {
 	if r.timelines == nil || rec.thread == 0 || len(rec.rule.Labels) >= maxLabels {
 		return true
 	}
-	id := rec.rule.Labels[labelkey.SpanID]
-	if id == "" {
-		id = rec.rule.Labels[labelkey.ProfileID]
-	}
+	id := cmp.Or(rec.rule.Labels[labelkey.SpanID], rec.rule.Labels[labelkey.ProfileID])
 	onThread, known := r.timelines.SpanAt(rec.thread, time.Unix(0, int64(rec.Timestamps[0])))
 	return !known || onThread == id
 }

@@ -75,6 +75,10 @@ awk '
 	END {
 		split("12.71 4.30 3.18 2.78 2.57 2.45 2.36 2.31 2.26", t, " ") # Student, by degrees of freedom
 		mean = sum / NR
-		half = NR > 1 && NR < 11 ? t[NR - 1] * sqrt(square / NR - mean ^ 2) / sqrt(NR - 1) : 0
-		printf "| %d | %.2f us | %.2f us | %.3f (%.3f to %.3f) | %.3f to %.3f |\n", NR, none / NR, own / NR, exp(mean), exp(mean - half), exp(mean + half), least, most
+		interval = "one pair has no interval"
+		if (NR > 1) {
+			half = t[NR < 11 ? NR - 1 : 9] * sqrt((square / NR - mean ^ 2) / (NR - 1))
+			interval = sprintf("%.3f to %.3f", exp(mean - half), exp(mean + half))
+		}
+		printf "| %d | %.2f us | %.2f us | %.3f (%s) | %.3f to %.3f |\n", NR, none / NR, own / NR, exp(mean), interval, least, most
 	}' "$out/pairs" | tee "$out/table"

@@ -4,15 +4,13 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/spanprof/spanprof/internal/flame"
+	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/store"
 )
 
@@ -50,16 +48,15 @@ func writeFlame(ctx context.Context, w http.ResponseWriter, r *http.Request, vie
 		}
 		g.Function[node] = functions[f]
 	}
+	body, err := json.Marshal(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/json")
-	out := io.WriteCloser(nopCloser{w})
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.Header().Set("Content-Encoding", "gzip")
-		out = gzip.NewWriter(w)
+		body, _ = wire.Gzipped(body) // into memory, which returns no errors
 	}
-	err = json.NewEncoder(out).Encode(map[string]any{"flame": &g, "unit": answer.Unit, "total": answer.Total, "frameTypes": summary.Types()})
-	return errors.Join(err, out.Close())
+	_, err = w.Write(body)
+	return err
 }
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }

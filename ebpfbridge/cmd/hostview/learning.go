@@ -53,35 +53,26 @@ func cpuTicks() map[int]int64 {
 	ticks := map[int]int64{}
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if s, ok := processStat(pid); ok && !s.kernelThread {
-				ticks[pid] = s.ticks
+			if of, kernelThread := processStat(pid); !kernelThread {
+				ticks[pid] = of
 			}
 		}
 	}
 	return ticks
 }
 
-func isKernelThread(pid int) bool {
-	s, ok := processStat(pid)
-	return ok && s.kernelThread
-}
-
-type stat struct {
-	kernelThread bool
-	ticks        int64 // of CPU time
-}
-
-// processStat reads /proc/PID/stat, which all users may read.
-func processStat(pid int) (s stat, ok bool) {
+// processStat reads the CPU time of a process, which all users may read. Both are zero for an
+// absent one.
+func processStat(pid int) (ticks int64, kernelThread bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from field 3
 	if err != nil || len(fields) < 13 {
-		return s, false
+		return 0, false
 	}
-	const kernelThread = 0x00200000 // PF_KTHREAD
+	const flagKernelThread = 0x00200000 // PF_KTHREAD
 	number := func(field int) int64 {
 		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64)
 		return n
 	}
-	return stat{number(9)&kernelThread != 0, number(14) + number(15)}, true
+	return number(14) + number(15), number(9)&flagKernelThread != 0
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"net"
@@ -71,12 +70,11 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/machine.js":
 		http.ServeFileFS(w, r, files, "machine.js")
 	default:
-		if err := m.answer(w, r); err != nil {
-			status := http.StatusInternalServerError
-			if errors.As(err, new(badRequest)) {
-				status = http.StatusBadRequest
-			}
-			http.Error(w, "hostview: "+err.Error(), status)
+		a, err := parseAsked(r.URL.Query())
+		if err != nil {
+			http.Error(w, "hostview: "+err.Error(), http.StatusBadRequest)
+		} else if err := m.answer(w, r, a); err != nil {
+			http.Error(w, "hostview: "+err.Error(), http.StatusInternalServerError)
 		}
 	}
 }
@@ -91,11 +89,6 @@ func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
-
-// badRequest is an error of the client.
-type badRequest string
-
-func (b badRequest) Error() string { return string(b) }
 
 // asked is a parsed request.
 type asked struct {
@@ -115,14 +108,14 @@ func parseAsked(params url.Values) (asked, error) {
 	if v := params.Get("by"); v != "" {
 		i := slices.IndexFunc(groupings, func(g grouping) bool { return g.Key == v })
 		if i < 0 {
-			return a, badRequest(fmt.Sprintf("unknown grouping %.100q: known are executable, process, container and thread", v))
+			return a, fmt.Errorf("unknown grouping %.100q: known are executable, process, container and thread", v)
 		}
 		a.By = groupings[i]
 	}
 	if v := params.Get("minutes"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > 24*60 {
-			return a, badRequest(fmt.Sprintf("minutes=%.100q: give 1 to 1440", v))
+			return a, fmt.Errorf("minutes=%.100q: give 1 to 1440", v)
 		}
 		a.Minutes = n
 	}
@@ -156,18 +149,15 @@ func (a asked) address(page string, pairs ...string) string {
 }
 
 // query returns the query for all that was asked, and its text for the viewer.
-func (a asked) query() (q store.Query, text string, err error) {
+func (a asked) query() (q store.Query, text string) {
 	q = store.Query{Kind: a.Kind, From: time.Now().Add(-time.Duration(a.Minutes) * time.Minute)}
 	var conditions []string
 	for _, c := range a.Chosen {
-		m, err := store.NewMatcher(c.label, store.MatchEqual, c.Value)
-		if err != nil {
-			return q, "", badRequest(err.Error())
-		}
+		m, _ := store.NewMatcher(c.label, store.MatchEqual, c.Value) // only expressions may be wrong
 		q.Matchers = append(q.Matchers, m)
 		conditions = append(conditions, fmt.Sprintf("%s=%q", c.label, c.Value))
 	}
-	return q, fmt.Sprintf(".%s{%s}", a.Kind, strings.Join(conditions, ",")), nil
+	return q, fmt.Sprintf(".%s{%s}", a.Kind, strings.Join(conditions, ","))
 }
 
 // row is a line of the table.
@@ -200,16 +190,8 @@ type choice struct {
 	Current    bool
 }
 
-func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
-	params := r.URL.Query()
-	a, err := parseAsked(params)
-	if err != nil {
-		return err
-	}
-	q, text, err := a.query()
-	if err != nil {
-		return err
-	}
+func (m *machine) answer(w http.ResponseWriter, r *http.Request, a asked) error {
+	q, text := a.query()
 	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 	defer cancel()
 	view, err := m.source.View(ctx, q.From, time.Time{})
@@ -224,7 +206,7 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := t.fill(view, q, text); err != nil {
 		return err
 	}
-	if params.Get("format") == "text" {
+	if r.FormValue("format") == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		t.write(w)
 		return nil
@@ -250,9 +232,8 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 			to = &row{Name: cmp.Or(name, t.By.none), About: cmp.Or(sum.Labels[1], groupings[0].none), Link: t.address("./", t.By.Key, name, "by", cmp.Or(t.By.next, t.By.Key))}
 			narrow := t.asked
 			narrow.Chosen = append(slices.Clip(t.Chosen), chosen{t.By, name})
-			if _, of, err := narrow.query(); err == nil {
-				to.Graph = "spans/?query=" + url.QueryEscape(of) + until
-			}
+			_, of := narrow.query()
+			to.Graph = "spans/?query=" + url.QueryEscape(of) + until
 			byName[name] = to
 		}
 		if about := cmp.Or(sum.Labels[1], groupings[0].none); to.About != about {

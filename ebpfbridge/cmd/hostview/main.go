@@ -28,18 +28,13 @@ import (
 )
 
 func main() {
-	c, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "hostview:", err)
-		os.Exit(2)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = run(ctx, c, os.Stderr)
+	c, err := parse(os.Args[1:], os.Stderr)
+	if err == nil {
+		err = run(ctx, c, os.Stderr)
+	}
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "hostview:", err)
 		os.Exit(1)
 	}

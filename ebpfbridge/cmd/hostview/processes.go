@@ -21,10 +21,10 @@ type processes struct {
 	exporter.Exporter // the store
 
 	mu      sync.Mutex
-	message time.Time           // of the last profile, zero before the first
-	since   time.Time           // of last
-	last    map[string]*sampled // by process id
-	before  map[string]*sampled // in the time before
+	message time.Time        // of the last profile, zero before the first
+	since   time.Time        // of last
+	last    map[int]*sampled // by process id
+	before  map[int]*sampled // in the time before
 }
 
 // sampled is a process with samples.
@@ -55,23 +55,15 @@ func (p *processes) Export(ctx context.Context, of *exporter.Profile) error {
 	return p.Exporter.Export(ctx, exporter.NewParsedProfile(w, parsed))
 }
 
-// storedKind is the kind of a profile in the store: see source.
-func storedKind(k exporter.Kind) exporter.Kind {
-	if k == exporter.KindHost {
-		return exporter.KindCPU
-	}
-	return k
-}
-
 func (p *processes) count(parsed *profile.Profile, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.message = now
 	if now.Sub(p.since) >= countedTime {
-		p.since, p.before, p.last = now, p.last, map[string]*sampled{}
+		p.since, p.before, p.last = now, p.last, map[int]*sampled{}
 	}
 	for _, s := range parsed.Sample {
-		pid := s.Label[receiver.LabelProcess][0]
+		pid, _ := strconv.Atoi(s.Label[receiver.LabelProcess][0]) // by receiver.Host
 		if p.last[pid] == nil {
 			p.last[pid] = new(sampled)
 		}
@@ -91,7 +83,7 @@ func (p *processes) seen() (message time.Time, all, unreadable int) {
 		return p.message, 0, 0
 	}
 	for pid, s := range p.before {
-		if id, err := strconv.Atoi(pid); err == nil && !s.user && s.samples >= kernelOnly && !isKernelThread(id) {
+		if _, kernelThread := processStat(pid); !kernelThread && !s.user && s.samples >= kernelOnly {
 			unreadable++
 		}
 	}
@@ -102,6 +94,5 @@ func (p *processes) seen() (message time.Time, all, unreadable int) {
 func (p *processes) sampled(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id := strconv.Itoa(pid)
-	return p.last[id] != nil || p.before[id] != nil
+	return p.last[pid] != nil || p.before[pid] != nil
 }

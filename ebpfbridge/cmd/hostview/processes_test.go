@@ -53,7 +53,7 @@ func TestKernelOnly(t *testing.T) {
 // An agent that sends every 15 s is not silent. After its end there are no processes.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := processes{last: map[string]*sampled{"1": {}}, since: time.Now(), message: time.Now()}
+		p := processes{last: map[int]*sampled{1: {}}, since: time.Now(), message: time.Now()}
 		page := pageStatus{processes: &p, host: func() receiver.HostStatus {
 			return receiver.HostStatus{Status: receiver.Status{Messages: 1}}
 		}}

@@ -24,6 +24,14 @@ func (s source) View(ctx context.Context, from, until time.Time) (store.View, er
 // view has the same spans as the store's, and separates them from work without a span.
 type view struct{ store.View }
 
+// storedKind is the kind of a profile within the store.
+func storedKind(k exporter.Kind) exporter.Kind {
+	if k == exporter.KindHost {
+		return exporter.KindCPU
+	}
+	return k
+}
+
 func shownKind(k exporter.Kind) exporter.Kind {
 	if k == exporter.KindCPU {
 		return exporter.KindHost
@@ -32,9 +40,7 @@ func shownKind(k exporter.Kind) exporter.Kind {
 }
 
 func (v view) Samples(q store.Query) (*store.Samples, error) {
-	if q.Kind == exporter.KindHost {
-		q.Kind = exporter.KindCPU
-	}
+	q.Kind = storedKind(q.Kind)
 	answer, err := v.View.Samples(q)
 	if err == nil {
 		answer.Kind = shownKind(answer.Kind)

@@ -245,10 +245,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, lost := s.next(r.Context(), sub)
+	written := false
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		sub.waiting -= len(m.body)
+		if written {
+			s.status.HandedOut += m.samples
+		} else {
+			s.status.Lost += m.samples
+		}
 	}()
 	if !s.same(sub) {
 		panic(http.ErrAbortHandler)
@@ -262,14 +268,5 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Header().Set("Content-Length", strconv.Itoa(len(m.body)))
 	_, err := w.Write(m.body)
-	if err == nil {
-		err = http.NewResponseController(w).Flush()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.status.Lost += m.samples
-		return
-	}
-	s.status.HandedOut += m.samples
+	written = err == nil && http.NewResponseController(w).Flush() == nil
 }

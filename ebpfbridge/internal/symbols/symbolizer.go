@@ -32,15 +32,11 @@ type Symbolizer struct {
 	Unreadable bool
 }
 
+// processFile is an agent's description of a file: its name, its GNU or Go build id, "" if it
+// has none, and a process that has mapped it.
 type processFile struct {
-	file
-	pid int64
-}
-
-// file is an agent's description of a file: its name, and its GNU or Go build id, "" if it
-// has none.
-type file struct {
 	base, buildID string
+	pid           int64
 }
 
 const (
@@ -85,7 +81,7 @@ func (s *Symbolizer) Name(pid int64, m *profile.Mapping, address uint64) (string
 	if pid <= 0 || len(m.File) > maxName || len(m.BuildID) > maxName {
 		return "", false
 	}
-	f := processFile{file{path.Base(m.File), m.BuildID}, pid}
+	f := processFile{path.Base(m.File), m.BuildID, pid}
 	switch f.base {
 	case "linux-vdso.1.so", "[vdso]", "vdso": // the kernel's code for clocks is no file
 		return "[vdso]", true

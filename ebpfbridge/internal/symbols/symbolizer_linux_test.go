@@ -94,7 +94,7 @@ func TestReadIn(t *testing.T) {
 	for _, name := range []string{"pipe", "link", "text", "none", ".", "../x"} {
 		var s Symbolizer
 		s.Begin(t.Context())
-		if key := s.addIn(processFile{file{base: name}, 1}, root, name); key != "" {
+		if key := s.addIn(processFile{base: name, pid: 1}, root, name); key != "" {
 			t.Errorf("%s: got file %q, want none", name, key)
 		}
 	}
@@ -136,7 +136,7 @@ func TestSymbolsOfOthers(t *testing.T) {
 func TestSymbolsOfTwoFiles(t *testing.T) {
 	var s Symbolizer
 	s.Begin(t.Context())
-	want := processFile{file{"x", "abcd"}, 1}
+	want := processFile{"x", "abcd", 1}
 	for i, name := range []string{"forged", "malloc", "forged"} {
 		key := s.addFile(want, program(t, name), nil)
 		if got := s.files[key].at(10); got != name || len(s.files) != i+1 {
@@ -225,7 +225,7 @@ func TestOverlappingNames(t *testing.T) {
 	s := Symbolizer{files: map[string]table{"key": bomb}}
 	for message := range 2 {
 		s.Begin(t.Context())
-		s.found[processFile{file{base: "bomb"}, 1}] = "key"
+		s.found[processFile{base: "bomb", pid: 1}] = "key"
 		named := 0
 		for i := range list {
 			if name, ok := s.Name(1, &profile.Mapping{File: "bomb"}, uint64(i+1)); ok {
@@ -289,7 +289,7 @@ func TestStripped(t *testing.T) {
 	of, _ := new(Symbolizer).parse(stripped(func([]elf.Prog64, []byte) {}), "")
 	s := Symbolizer{files: map[string]table{"key": of}}
 	s.Begin(t.Context())
-	s.found[processFile{file{base: "bash"}, 1}] = "key"
+	s.found[processFile{base: "bash", pid: 1}] = "key"
 	for address, want := range map[uint64]string{99: "", 100: "bash+0x64", 199: "bash+0x64", 200: "bash+0xc8", 200 + 1<<20: "bash+0xc8", 201 + 1<<20: ""} {
 		if got, _ := s.Name(1, &profile.Mapping{File: "/bin/bash"}, address); got != want {
 			t.Errorf("at %d: got %q, want %q", address, got, want)
@@ -316,7 +316,7 @@ func TestDebugFile(t *testing.T) {
 		for _, full := range []bool{false, true} {
 			var s Symbolizer
 			s.Begin(t.Context())
-			key := s.debugFile(processFile{file{base: "libc.so.6"}, 1}, root, table{buildID: buildID, full: full})
+			key := s.debugFile(processFile{base: "libc.so.6", pid: 1}, root, table{buildID: buildID, full: full})
 			if got := s.files[key].at(10); full && key != "" || !full && got != want {
 				t.Errorf("%q, full %t: got %q of %q, want %q", buildID, full, got, key, want)
 			}

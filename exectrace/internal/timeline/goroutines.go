@@ -130,10 +130,7 @@ func (s *reading) woken(g *Goroutine, e *exptrace.Event) {
 }
 
 func (g *Goroutine) runningState() State {
-	switch {
-	case g.ranges[1] > 0:
-		return Sweep
-	case g.ranges[0] > 0:
+	if g.assists {
 		return Assist
 	}
 	return Running
@@ -160,25 +157,15 @@ func (s *reading) gcRange(e *exptrace.Event) {
 		s.stop(e)
 		return
 	}
-	on := int32(1)
-	if e.Kind() == exptrace.EventRangeEnd {
-		on = -1
-	}
-	id, nested := e.Goroutine(), 0
-	switch r.Name {
-	case "GC mark assist":
-		id = r.Scope.Goroutine()
-	case "GC incremental sweep":
-		nested = 1
-	default:
+	if r.Name != "GC mark assist" {
 		return
 	}
-	i := s.goroutine(id)
+	i := s.goroutine(r.Scope.Goroutine())
 	if i == None {
 		return
 	}
 	g := &s.Goroutines[i]
-	g.ranges[nested] = min(max(g.ranges[nested]+on, 0), 2)
+	g.assists = e.Kind() != exptrace.EventRangeEnd // each generation repeats an open one
 	if n := len(g.Segments); n > 0 && g.Segments[n-1].State.onThread() {
 		s.add(g, s.now(e), g.runningState(), 0)
 	}

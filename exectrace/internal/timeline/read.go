@@ -35,6 +35,8 @@ type reading struct {
 	used  int64
 	heap  uint64 // its size at the last event
 
+	generations int
+
 	threads map[int64]*thread // nil for a Timeline
 	clocks  bool              // the trace's clock is the system's
 	last    exptrace.Time     // of the event before
@@ -52,9 +54,9 @@ func newReading() *reading {
 // ErrPanic wraps a panic of the reader.
 var ErrPanic = errors.New("the reader of execution traces panicked")
 
-// ErrGap means that tracing stopped and started again within a trace. A foreign call of
+// errGap means that tracing stopped and started again within a trace. A foreign call of
 // runtime/trace.Stop does that to a flight recorder.
-var ErrGap = errors.New("tracing was stopped and started again in between")
+var errGap = errors.New("tracing was stopped and started again in between")
 
 // ErrFormat means that the input is no execution trace, or one of an unknown or old format. The
 // reader of Go 1.21 and older would take the whole trace into memory.
@@ -74,9 +76,17 @@ func checkFormat(r *bufio.Reader) error {
 	return fmt.Errorf("%w: it begins with %q", ErrFormat, header)
 }
 
-// readEvents yields the events of a trace. An error of yield ends it; io.EOF does so without
-// an error.
-func readEvents(r io.Reader, yield func(*exptrace.Event) error) (err error) {
+// Read reads a trace to its end, or until it takes maxBytes of memory.
+func Read(r io.Reader, maxBytes int64) (*Timeline, error) {
+	s := newReading()
+	if err := s.read(r, maxBytes); err != nil {
+		return nil, err
+	}
+	s.finish()
+	return s.Timeline, nil
+}
+
+func (s *reading) read(r io.Reader, maxBytes int64) (err error) {
 	// The reader panics on some damaged traces.
 	defer func() {
 		if p := recover(); p != nil {
@@ -91,51 +101,29 @@ func readEvents(r io.Reader, yield func(*exptrace.Event) error) (err error) {
 	if err != nil {
 		return err
 	}
-	for g := (gaps{}); ; {
+	for s.used+s.stacks.bytes <= maxBytes {
 		e, err := events.ReadEvent()
-		if err == nil && g.in(&e) {
-			err = ErrGap
-		}
-		if err == nil {
-			err = yield(&e)
-		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// gaps finds gaps by the generations of a trace: only the first one starts a trace.
-type gaps struct{ generations int }
-
-func (g *gaps) in(e *exptrace.Event) bool {
-	if e.Kind() == exptrace.EventSync {
-		g.generations++
-	}
-	return g.generations > 1 && e.Kind() == exptrace.EventRangeBegin && e.Range().Name == "stop-the-world (start trace)"
-}
-
-// Read reads a trace to its end, or until it takes maxBytes of memory.
-func Read(r io.Reader, maxBytes int64) (*Timeline, error) {
-	s := newReading()
-	if err := s.read(r, maxBytes); err != nil {
-		return nil, err
-	}
-	s.finish()
-	return s.Timeline, nil
-}
-
-func (s *reading) read(r io.Reader, maxBytes int64) error {
-	return readEvents(r, func(e *exptrace.Event) error {
-		if s.event(e); s.used+s.stacks.bytes > maxBytes {
-			s.Cut = true
-			return io.EOF
+		if s.gap(&e) {
+			return errGap
 		}
-		return nil
-	})
+		s.event(&e)
+	}
+	s.Cut = true
+	return nil
+}
+
+// gap finds gaps by the generations of a trace: only the first one starts a trace.
+func (s *reading) gap(e *exptrace.Event) bool {
+	if e.Kind() == exptrace.EventSync {
+		s.generations++
+	}
+	return s.generations > 1 && e.Kind() == exptrace.EventRangeBegin && e.Range().Name == "stop-the-world (start trace)"
 }
 
 func (s *reading) event(e *exptrace.Event) {

@@ -66,7 +66,7 @@ func TestBegin(t *testing.T) {
 // A trace that was stopped and restarted has no events from the gap.
 func TestGap(t *testing.T) {
 	for generations := range 3 {
-		var g gaps
+		s := newReading()
 		for n := range generations {
 			e, err := exptrace.MakeEvent(exptrace.EventConfig[exptrace.Sync]{
 				Kind: exptrace.EventSync, Time: exptrace.Time(n + 1), Details: exptrace.Sync{N: n + 1},
@@ -74,7 +74,7 @@ func TestGap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g.in(&e) {
+			if s.gap(&e) {
 				t.Errorf("generation %d is a gap", n)
 			}
 		}
@@ -86,10 +86,32 @@ func TestGap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := g.in(&e); got != want {
+			if got := s.gap(&e); got != want {
 				t.Errorf("%s in generation %d: a gap: %t, want %t", name, generations, got, want)
 			}
 		}
+	}
+}
+
+// An assist that each generation of the trace repeats has one end.
+func TestAssist(t *testing.T) {
+	s := newReading()
+	add := adder(t, s)
+	add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.StateTransition]{
+		Kind: exptrace.EventStateTransition, Time: 1000, Goroutine: 1, Details: exptrace.MakeGoStateTransition(1, exptrace.GoUndetermined, exptrace.GoRunning),
+	}))
+	for i, kind := range []exptrace.EventKind{exptrace.EventRangeBegin, exptrace.EventRangeActive, exptrace.EventRangeEnd} {
+		add(exptrace.MakeEvent(exptrace.EventConfig[exptrace.Range]{
+			Kind: kind, Time: exptrace.Time(1010 + 10*i), Goroutine: 1,
+			Details: exptrace.Range{Name: "GC mark assist", Scope: exptrace.MakeResourceID(exptrace.GoID(1))},
+		}))
+	}
+	var got []Segment
+	for _, segment := range s.Goroutines[0].Segments {
+		got = append(got, Segment{Start: segment.Start, State: segment.State})
+	}
+	if want := []Segment{{State: Running}, {Start: 10, State: Assist}, {Start: 30, State: Running}}; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -13,7 +13,6 @@ const (
 	Unknown   State = iota
 	Running         // on a thread, with or without a CPU
 	Assist          // running, and marking for the garbage collector
-	Sweep           // running, and sweeping for the garbage collector
 	Runnable        // ready, and not on a thread
 	Stopped         // ready, while the runtime stops the world
 	Mutex           // sync.Mutex, sync.Once and types made of them
@@ -35,7 +34,7 @@ const (
 const States = int(Other) + 1
 
 var stateNames = [States]string{
-	"unknown", "running", "gc assist", "gc sweep", "runnable", "stop-the-world", "mutex", "rwmutex", "channel", "select",
+	"unknown", "running", "gc assist", "runnable", "stop-the-world", "mutex", "rwmutex", "channel", "select",
 	"cond", "waitgroup", "semaphore", "network", "syscall", "cgo", "sleep", "gc wait", "other wait",
 }
 
@@ -49,7 +48,7 @@ func (s State) Waits() bool { return s >= Mutex }
 func (s State) endedByGoroutine() bool { return s >= Mutex && s <= Network || s == Other }
 
 // onThread reports whether a goroutine in state s runs Go code.
-func (s State) onThread() bool { return s == Running || s == Assist || s == Sweep }
+func (s State) onThread() bool { return s == Running || s == Assist }
 
 // byReason has the states of the runtime's reasons for waits, in Go 1.22 to 1.27.
 var byReason = map[string]State{

@@ -53,9 +53,9 @@ type Goroutine struct {
 	marks       []mark // its innermost own span
 	allocations []allocation
 	// Fields of the reading.
-	open      []int32  // own spans
-	ranges    [2]int32 // nesting of mark assists and sweeps
-	pending   [8]byte  // the id of the next span
+	open      []int32 // own spans
+	assists   bool    // it marks for the garbage collector
+	pending   [8]byte // the id of the next span
 	isPending bool
 	label     label
 	thread    *thread // nil while it is not on one

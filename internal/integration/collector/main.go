@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -51,21 +52,14 @@ func main() {
 }
 
 func factories() (f otelcol.Factories, err error) {
-	if f.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](pprofextension.NewFactory()); err != nil {
-		return f, err
-	}
-	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
-		return f, err
-	}
-	if f.Processors, err = otelcol.MakeFactoryMap[processor.Factory](
+	var errs [4]error
+	f.Extensions, errs[0] = otelcol.MakeFactoryMap[extension.Factory](pprofextension.NewFactory())
+	f.Receivers, errs[1] = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	f.Processors, errs[2] = otelcol.MakeFactoryMap[processor.Factory](
 		profilesprocessor.NewFactory(), memorylimiterprocessor.NewFactory(), filterprocessor.NewFactory(), attributesprocessor.NewFactory(),
 		transformprocessor.NewFactory(), tailsamplingprocessor.NewFactory(), batchprocessor.NewFactory(),
-	); err != nil {
-		return f, err
-	}
-	if f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](debugexporter.NewFactory(), fileexporter.NewFactory(), nopexporter.NewFactory()); err != nil {
-		return f, err
-	}
+	)
+	f.Exporters, errs[3] = otelcol.MakeFactoryMap[exporter.Factory](debugexporter.NewFactory(), fileexporter.NewFactory(), nopexporter.NewFactory())
 	f.Telemetry = otelconftelemetry.NewFactory()
-	return f, nil
+	return f, errors.Join(errs[:]...)
 }

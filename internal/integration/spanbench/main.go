@@ -55,12 +55,6 @@ func main() {
 	_ = w.Flush()
 }
 
-// newSDK returns a provider without processors: what a span costs, not what is
-// done with it.
-func newSDK(options ...sdktrace.TracerProviderOption) *sdktrace.TracerProvider {
-	return sdktrace.NewTracerProvider(options...)
-}
-
 // under returns a function that starts and ends a span in ctx.
 func under(ctx context.Context, tp trace.TracerProvider, options ...trace.SpanStartOption) func() {
 	tracer := tp.Tracer("spanbench")
@@ -91,8 +85,9 @@ var (
 )
 
 func scenarios() []scenario {
-	sdk := newSDK()
-	never := newSDK(sdktrace.WithSampler(sdktrace.NeverSample()))
+	// Without processors: what a span costs, not what is done with it.
+	sdk := sdktrace.NewTracerProvider()
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	grafanaAll := []grafana.Option{grafana.WithSpanIDLabelScope(grafana.ScopeAllSpans), grafana.WithSpanNameLabelScope(grafana.ScopeAllSpans)}
 	return []scenario{
 		{name: "sampled local root, labels only", candidates: []candidate{

@@ -58,13 +58,13 @@ func (s *service) withPage(name string, tp interface {
 }
 
 func batched(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
-	return newSDK(sdktrace.WithBatcher(exporter))
+	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
 }
 
 // candidates returns spans that go to a batch processor, except with the bare SDK.
 func (s *service) candidates() []candidate {
 	return []candidate{
-		s.root("bare SDK, a processor that does nothing", newSDK(sdktrace.WithSpanProcessor(nothing{}))),
+		s.root("bare SDK, a processor that does nothing", sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(nothing{}))),
 		s.root("batch span processor", batched(discard{})),
 		s.withPage("batch, spanprof and inprocess", ours(batched(discard{}))),
 		s.withPage("batch, spanprof and inprocess, no attribute", ours(batched(discard{}), noID)),
