@@ -56,7 +56,7 @@ type entry struct {
 	times  []int64 // nanotimes
 }
 
-// count counts a record of time at. Work after the end of its span has the labels from
+// count counts a record of time at, by the labels that held then. Work after the end of its span has the labels from
 // before the span.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
 	p.samples += count
@@ -77,7 +77,7 @@ func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64
 	}
 	e.count += count
 	if p.times < 2*fullTimes {
-		e.times = append(e.times, at)
+		e.times = append(e.times, max(at, p.began)) // the record may be older than p
 		p.times++
 	}
 }
