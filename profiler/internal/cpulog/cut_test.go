@@ -142,7 +142,7 @@ func TestCutWithoutTheReader(t *testing.T) {
 	})
 }
 
-// A sample that is read after its cut has the labels of its own time, and a time in the next piece.
+// A sample that is read after its cut counts in the next piece, with the labels of its own time.
 func TestSampleReadLate(t *testing.T) {
 	l := fixed()
 	span := spanlabels.Start(t.Context(), nil, &spanlabels.Values{Name: "span"})
