@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package convert encodes profiles as messages of OTLP's profiles signal
-// (v1development), for the exporters of OTLP/HTTP and OTLP/gRPC.
+// (v1development), for the exporters of OTLP/HTTP and OTLP/gRPC. [Warnings] reads their answers.
 //
 // # The message of a pprof profile
 //
