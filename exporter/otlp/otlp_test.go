@@ -19,8 +19,11 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // newExporter returns one in front of b, without a network.
 func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue {

@@ -25,8 +25,11 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // export gives a profile to a new exporter, which is shut down with the test.
 func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
