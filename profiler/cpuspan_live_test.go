@@ -15,7 +15,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -81,16 +80,15 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 // Samples have times, in order and within their window; also in the sum of many pieces.
 func TestSamplesHaveTimes(t *testing.T) {
 	knownRuntime(t)
-	p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 	doubling(t, func(d time.Duration) bool {
-		var middle time.Time
+		p, rec := start(t, cpuOnly, profiler.WithWindow(endless)) // without samples of the last try
 		for range 3 {
 			labelled("first", func() { early(d) })
 			profileCPU(t, p, 10*time.Millisecond) // cuts
 		}
-		middle = time.Now()
+		middle := time.Now()
 		labelled("second", func() { late(d) })
-		flush(t, p)
+		shutdown(t, p)
 		window := last(t, rec)
 		times := window.SampleTimes()
 		samples := parsed(t, window).Sample
