@@ -48,7 +48,7 @@ func (t hiddenTracer) Start(ctx context.Context, name string, options ...trace.S
 
 // What only the SDK's own types can do is missing, and reported.
 func TestForeignProvider(t *testing.T) {
-	said := reporttest.Collect(t)
+	reported := reporttest.Collect(t)
 	tp := spanprof.NewTracerProvider(hiddenProvider{inner: sdktrace.NewTracerProvider()})
 	_, span := tp.Tracer("test").Start(t.Context(), "root")
 	span.End()
@@ -61,7 +61,7 @@ func TestForeignProvider(t *testing.T) {
 	if err := errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if got := said(); len(got) != 1 || !strings.Contains(got[0], "hiddenProvider takes no span processors") {
+	if got := reported(); len(got) != 1 || !strings.Contains(got[0], "hiddenProvider takes no span processors") {
 		t.Errorf("reports %q", got)
 	}
 }

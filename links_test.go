@@ -34,7 +34,7 @@ func linkTo(head string) spanprof.Option {
 // reported.
 func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.ReadOnlySpan, map[string]string, func() []string) {
 	t.Helper()
-	said := reporttest.Collect(t)
+	reported := reporttest.Collect(t)
 	recorder := tracetest.NewSpanRecorder()
 	tp := spanprof.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "web shop")))), options...)
@@ -44,13 +44,13 @@ func linked(t *testing.T, name string, options ...spanprof.Option) (sdktrace.Rea
 		span.End(trace.WithTimestamp(start.Add(time.Second)))
 	}
 	ended := recorder.Ended()[1]
-	return ended, attributes(ended), said
+	return ended, attributes(ended), reported
 }
 
 // TestGrafanaProfileURL compares with the form that Grafana Profiles Drilldown makes itself, by
 // buildURL in links.ts of https://github.com/grafana/profiles-drilldown.
 func TestGrafanaProfileURL(t *testing.T) {
-	span, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
+	span, got, reported := linked(t, "GET", spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"),
 		linkTo("not this"), spanprof.WithGrafanaProfileURL("https://grafana.example/", "P 1"))
 	u := parse(t, got[attributeProfileURL])
 	query := u.Query()
@@ -67,8 +67,8 @@ func TestGrafanaProfileURL(t *testing.T) {
 		"explorationType":     "flame-graph",
 		"var-spanSelector":    span.SpanContext().SpanID().String(),
 	})
-	if said := said(); len(said) != 0 {
-		t.Errorf("reports %q", said)
+	if texts := reported(); len(texts) != 0 {
+		t.Errorf("reports %q", texts)
 	}
 }
 
@@ -96,28 +96,28 @@ func TestBadOptions(t *testing.T) {
 		{grafana("http://me:secret@localhost:3000/%zz", "uid"), "WithGrafanaProfileURL", "invalid URL escape"},
 		{grafana("http://localhost:3000", ""), "WithGrafanaProfileURL", "want the uid"},
 	} {
-		_, got, said := linked(t, "GET", test.options...)
+		_, got, reported := linked(t, "GET", test.options...)
 		if len(got) != 1 || got[spanprof.AttributeProfileID] == "" {
 			t.Errorf("%s %s: attributes %v", test.option, test.want, got)
 		}
-		if said := said(); len(said) != 1 || !strings.Contains(said[0], test.option) || !strings.Contains(said[0], test.want) || strings.Contains(said[0], "secret") {
-			t.Errorf("reports %q, want one of %q with %q", said, test.option, test.want)
+		if texts := reported(); len(texts) != 1 || !strings.Contains(texts[0], test.option) || !strings.Contains(texts[0], test.want) || strings.Contains(texts[0], "secret") {
+			t.Errorf("reports %q, want one of %q with %q", texts, test.option, test.want)
 		}
 	}
 }
 
 // A profile URL of another tool's stays if the baseline has no address, and there is none without ids.
 func TestPartsOfURLs(t *testing.T) {
-	_, got, said := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/sub/", "{uid}"), spanprof.WithProfileBaselineURL(true))
+	_, got, reported := linked(t, "GET", spanprof.WithGrafanaProfileURL("http://localhost:3000/sub/", "{uid}"), spanprof.WithProfileBaselineURL(true))
 	if got[attributeBaselineURL] != "" || !strings.HasPrefix(got[attributeProfileURL], "http://localhost:3000/sub/a/grafana-pyroscope-app/explore?var-dataSource=%7Buid%7D&") {
 		t.Errorf("attributes %v", got)
 	}
-	if said := said(); len(said) != 1 || !strings.Contains(said[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
-		t.Errorf("reports %q", said)
+	if texts := reported(); len(texts) != 1 || !strings.Contains(texts[0], "no pyroscope.profile.baseline.url: no address; set one by WithPyroscopeURL") {
+		t.Errorf("reports %q", texts)
 	}
-	_, got, said = linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
-	if said := said(); len(got) != 0 || len(said) != 1 || !strings.Contains(said[0], "ScopeNone") {
-		t.Errorf("attributes %v, reports %q", got, said)
+	_, got, reported = linked(t, "GET", linkTo("https://p.example/"), spanprof.WithSpanIDLabelScope(spanprof.ScopeNone))
+	if texts := reported(); len(got) != 0 || len(texts) != 1 || !strings.Contains(texts[0], "ScopeNone") {
+		t.Errorf("attributes %v, reports %q", got, texts)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestURLBuilder(t *testing.T) {
 		{"panics", func(string) string { panic("no") }, "", "it panicked: no"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			span, got, said := linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
+			span, got, reported := linked(t, "GET", spanprof.WithProfileURLBuilder(test.build))
 			want := strings.ReplaceAll(test.want, "ID", span.SpanContext().SpanID().String())
 			if got[attributeProfileURL] != want {
 				t.Errorf("got %q, want %q", got[attributeProfileURL], want)
@@ -143,8 +143,8 @@ func TestURLBuilder(t *testing.T) {
 			if got[spanprof.AttributeProfileID] == "" {
 				t.Error("the id is missing too")
 			}
-			if said := said(); test.report == "" && len(said) != 0 || test.report != "" && (len(said) != 1 || !strings.Contains(said[0], test.report)) {
-				t.Errorf("reports %q, want one with %q", said, test.report)
+			if texts := reported(); test.report == "" && len(texts) != 0 || test.report != "" && (len(texts) != 1 || !strings.Contains(texts[0], test.report)) {
+				t.Errorf("reports %q, want one with %q", texts, test.report)
 			}
 		})
 	}

@@ -265,9 +265,9 @@ func TestNilArguments(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := reporttest.Collect(t)
+			reported := reporttest.Collect(t)
 			test.call(t)
-			if got := said(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
+			if got := reported(); test.report == "" && len(got) != 0 || test.report != "" && (len(got) != 1 || !strings.Contains(got[0], test.report)) {
 				t.Errorf("got reports %q, want one with %q", got, test.report)
 			}
 		})

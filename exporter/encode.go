@@ -8,22 +8,15 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/exporter/internal/split"
 )
 
 // encode returns a profile in the pprof format. profile.Write changes unexported fields
 // of its profile, which is a race with callers that copy a profile.Line, as
 // profile.Merge does. So encode writes a copy.
 func encode(p *profile.Profile) ([]byte, error) {
-	own := &profile.Profile{
-		DefaultSampleType: p.DefaultSampleType,
-		Comments:          p.Comments,
-		DocURL:            p.DocURL,
-		DropFrames:        p.DropFrames,
-		KeepFrames:        p.KeepFrames,
-		TimeNanos:         p.TimeNanos,
-		DurationNanos:     p.DurationNanos,
-		Period:            p.Period,
-	}
+	own := split.WithSamples(p, nil)
 	if p.PeriodType != nil {
 		t := *p.PeriodType
 		own.PeriodType = &t

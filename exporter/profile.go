@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
-	"unsafe"
 	"weak"
 
 	"github.com/google/pprof/profile"
@@ -65,11 +63,10 @@ type Window struct {
 
 // Profile is one window of one kind.
 //
-// It holds pprof bytes or the parsed form, depending on its constructor. The
-// other form is made on demand, and shared while a caller refers to it. The Profile
-// does not keep it: a parsed form can be 50 times as large as the bytes. A Profile is
-// immutable and safe for concurrent use. Callers must not change the bytes or the parsed
-// profile.
+// It holds pprof bytes or the parsed form, depending on its constructor. The other form is
+// made on demand. Bytes are kept then. A parsed form, which can be 50 times as large, is shared
+// while a caller refers to it. A Profile is immutable and safe for concurrent use. Callers must
+// not change the bytes or the parsed profile.
 type Profile struct {
 	window Window // with a Resource
 	size   int
@@ -83,35 +80,22 @@ func NewProfile(w Window, pprof []byte) *Profile {
 	p := newProfile(w)
 	p.size = len(pprof)
 	p.pprof = func() ([]byte, error) { return pprof, nil }
-	p.parsed = shared(func() (*profile.Profile, error) {
+	var mu sync.Mutex
+	var made weak.Pointer[profile.Profile]
+	p.parsed = func() (*profile.Profile, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if parsed := made.Value(); parsed != nil {
+			return parsed, nil
+		}
 		parsed, err := profile.ParseData(pprof)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: parse %s profile: %w", w.Kind, err)
 		}
+		made = weak.Make(parsed)
 		return parsed, nil
-	})
-	return p
-}
-
-// shared returns a function that calls make and keeps a weak pointer to the result. It
-// returns the same result while a caller refers to it.
-func shared[T any](make func() (*T, error)) func() (*T, error) {
-	var (
-		mu   sync.Mutex // held during make
-		made weak.Pointer[T]
-	)
-	return func() (*T, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if v := made.Value(); v != nil {
-			return v, nil
-		}
-		v, err := make()
-		if err == nil {
-			made = weak.Make(v)
-		}
-		return v, err
 	}
+	return p
 }
 
 // NewParsedProfile returns a profile of window w from its parsed form, which
@@ -126,22 +110,13 @@ func NewParsedProfile(w Window, parsed *profile.Profile) *Profile {
 	}
 	p.size = sizeOf(parsed)
 	p.parsed = func() (*profile.Profile, error) { return parsed, nil }
-	var n atomic.Int64 // the length of the bytes that are in use
-	first := shared(func() (*byte, error) {
+	p.pprof = sync.OnceValues(func() ([]byte, error) {
 		b, err := encode(parsed)
 		if err != nil {
 			return nil, fmt.Errorf("exporter: encode %s profile: %w", w.Kind, err)
 		}
-		n.Store(int64(len(b)))
-		return &b[0], nil // gzip has a header
+		return b, nil
 	})
-	p.pprof = func() ([]byte, error) {
-		b, err := first()
-		if err != nil {
-			return nil, err
-		}
-		return unsafe.Slice(b, n.Load()), nil
-	}
 	return p
 }
 
@@ -190,10 +165,10 @@ func (p *Profile) Size() int { return p.size }
 func sizeOf(p *profile.Profile) int {
 	const sample, labels, label, location, function = 128, 400, 16, 144, 96
 	n := location*len(p.Location) + function*len(p.Function)
-	seen := map[unsafe.Pointer]bool{nil: true}
+	seen := map[uintptr]bool{0: true}
 	for _, s := range p.Sample {
 		n += sample + 8*(len(s.Value)+len(s.Location))
-		if at := reflect.ValueOf(s.Label).UnsafePointer(); !seen[at] {
+		if at := reflect.ValueOf(s.Label).Pointer(); !seen[at] {
 			seen[at] = true
 			n += labels*((len(s.Label)+7)/8) + label*len(s.Label) // a map has room for eight
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,12 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
+
+func TestMain(m *testing.M) {
+	os.Exit(leaktest.Run(m))
+}
 
 // destination records the profiles that arrive, by their bytes.
 type destination struct {

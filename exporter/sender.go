@@ -230,11 +230,11 @@ func (q *Queue) finish(i *item, err error) {
 	if ok && retry.TooLarge {
 		halves, ok = i.halves(), false
 	}
-	var told error
+	var failure error
 	defer func() {
 		q.observe()
-		if told != nil {
-			q.report(told)
+		if failure != nil {
+			q.report(failure)
 		}
 	}()
 	q.mu.Lock()
@@ -267,16 +267,16 @@ func (q *Queue) finish(i *item, err error) {
 			i.unclear++
 		}
 		if q.failing == nil {
-			told = fmt.Errorf("will try again: %w", err)
+			failure = fmt.Errorf("will try again: %w", err)
 		}
 		q.postpone(i, retry, now)
 	case q.sink.exporter:
 		q.lose("failed", 1, err)
-		told = err
+		failure = err
 	default:
 		q.succeed()
 		q.lose("rejected", 1, err)
-		told = fmt.Errorf("%s profile dropped: %w", i.profile.Kind(), err)
+		failure = fmt.Errorf("%s profile dropped: %w", i.profile.Kind(), err)
 	}
 }
 

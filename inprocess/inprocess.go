@@ -96,12 +96,9 @@ func Start(tp TracerProvider, opts ...Option) (*Profiling, error) {
 			tp.RegisterSpanProcessor(s.SpanProcessor())
 		}
 		ctx, end := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		p.endWatch = func() { end(); <-done }
-		go func() {
-			defer close(done)
-			p.watch(ctx)
-		}()
+		var watch sync.WaitGroup
+		watch.Go(func() { p.watch(ctx) })
+		p.endWatch = func() { end(); watch.Wait() }
 		p.reportPath = os.Getenv(reportVariable)
 	}
 	return p, nil

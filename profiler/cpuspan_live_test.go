@@ -14,7 +14,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spanprof/spanprof"
-	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/labelkey"
 	"github.com/spanprof/spanprof/profiler"
 )
@@ -38,8 +37,8 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 		"Go":        {func(ctx context.Context, f func()) { spanprof.Go(ctx, func(context.Context) { f() }) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, rec := start(t, profiler.WithKinds(exporter.KindCPU), profiler.WithWindow(endless))
 			doubling(t, func(d time.Duration) bool {
+				p, rec := start(t, cpuOnly, profiler.WithWindow(endless)) // without samples of the last try
 				ctx, span := tracer.Start(t.Context(), "first")
 				begun, ended, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 				test.start(ctx, func() {
@@ -53,7 +52,7 @@ func TestCPUOfASpanEndsWithIt(t *testing.T) {
 				span.End()
 				close(ended)
 				<-done
-				flush(t, p)
+				shutdown(t, p)
 				seen := map[string]bool{}
 				for _, s := range parsed(t, last(t, rec)).Sample {
 					id := span.SpanContext().SpanID().String()

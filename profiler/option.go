@@ -95,8 +95,7 @@ func WithKinds(kinds ...exporter.Kind) Option {
 // is 20 ms per second. The default is 0.01. More of it is more samples. Over a minute at most
 // twice the budget is used, with two exceptions: rounds that cost much more than the rounds
 // before, and so many goroutines that one round costs more. Then the budget is saved for a
-// round, for up to ten minutes. [WallStatus].Interval is the time between rounds. New refuses a
-// share of 0 or less, or above 1.
+// round, for up to ten minutes. New refuses a share of 0 or less, or above 1.
 func WithWallBudget(share float64) Option {
 	return optionFunc(func(c *config) { c.wallBudget = share })
 }

@@ -41,7 +41,7 @@ type Profiler struct {
 	calls   chan func()        // run by the loop
 	stop    chan struct{}      // closed by Shutdown
 	done    chan struct{}      // closed when the loop has ended
-	once    sync.Once          // Shutdown
+	ending  atomic.Bool        // Shutdown was called
 	shut    chan struct{}      // closed when Shutdown is over
 
 	// Only the loop uses these, and New before it.
@@ -163,9 +163,7 @@ func (p *Profiler) Flush(ctx context.Context) error {
 // or the error of ctx. A call by the error handler waits until the first no longer waits for
 // the handler.
 func (p *Profiler) Shutdown(ctx context.Context) error {
-	first := false
-	p.once.Do(func() { first = true })
-	if !first {
+	if p.ending.Swap(true) {
 		select {
 		case <-p.shut:
 			return nil

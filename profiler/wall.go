@@ -18,23 +18,10 @@ const defaultWallBudget = 0.01
 // WallStatus is about the samples of [exporter.KindWall], and their cost. A round is one look
 // at the stacks of all goroutines. The counters count from New.
 type WallStatus struct {
-	// Rate is the number of rounds per second in the last minute. A span of length d can be
-	// expected to have d * Rate samples for each of its goroutines.
-	Rate float64
-	// Share is the share of one core that rounds took in the last minute. It is above the
-	// budget for a while at most: see WithWallBudget.
-	Share float64
-	// Interval is the mean time between rounds that is planned for the present number of
-	// goroutines. It is 0 before the first round, and if the budget allows no round in ten
-	// minutes.
-	Interval time.Duration
 	// CPU is the CPU time of rounds and profiles, measured on their thread, and 150 us for
 	// each round: the waking of threads cannot be measured. On systems other than Linux it
 	// is the time that passed, which is more.
 	CPU time.Duration
-	// Source is "runtime" with Go 1.26 and 1.27, or "public" with others: runtime/pprof's
-	// goroutine profile, which takes about ten times as much CPU.
-	Source string
 	// Rounds is the number of rounds. RoundsSkipped is the number of rounds that the budget
 	// did not allow.
 	Rounds, RoundsSkipped uint64
@@ -51,17 +38,11 @@ type WallStatus struct {
 var _ sampler = (*wallClock)(nil)
 
 // wallClock makes windows of the samples of package wall.
-type wallClock struct {
-	sampler *wall.Sampler
-	opened  time.Time // the loop alone uses it
-}
+type wallClock struct{ sampler *wall.Sampler }
 
-func newWallClock(budget float64) *wallClock {
-	return &wallClock{sampler: wall.New(budget)}
-}
+func newWallClock(budget float64) *wallClock { return &wallClock{wall.New(budget)} }
 
 func (w *wallClock) start() error {
-	w.opened = time.Now()
 	w.sampler.Start()
 	return nil
 }
@@ -71,8 +52,6 @@ func (w *wallClock) rotate() (*exporter.Profile, error) { return w.window(w.samp
 func (w *wallClock) stop() (*exporter.Profile, error) { return w.window(w.sampler.Stop()) }
 
 func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, error) {
-	opened := w.opened
-	w.opened = time.Now()
 	if err != nil {
 		err = fmt.Errorf("wall profile: %w", err)
 	}
@@ -81,8 +60,8 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 	}
 	return exporter.NewParsedProfile(exporter.Window{
 		Kind:     exporter.KindWall,
-		Start:    opened,
-		Duration: w.opened.Sub(opened),
+		Start:    time.Unix(0, p.TimeNanos),
+		Duration: time.Duration(p.DurationNanos),
 	}, p), err
 }
 

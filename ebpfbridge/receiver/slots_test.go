@@ -15,14 +15,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/spanprof/spanprof/internal/nettest"
+	"google.golang.org/grpc/test/bufconn"
 )
 
-// inBubble serves on pipes with a fake clock.
-func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p *nettest.Memory)) {
+// inBubble serves in memory with a fake clock.
+func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p *bufconn.Listener)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := nettest.NewMemory()
+		p := bufconn.Listen(64 << 10)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		r, _ := newReceiver(t)
@@ -36,9 +35,9 @@ func inBubble(t *testing.T, take takeFunc, test func(t *testing.T, p *nettest.Me
 }
 
 // silent connects and sends a preface and settings of HTTP/2, and perhaps more.
-func silent(t *testing.T, p *nettest.Memory, more string) <-chan time.Duration {
+func silent(t *testing.T, p *bufconn.Listener, more string) <-chan time.Duration {
 	t.Helper()
-	conn, err := p.DialContext(t.Context(), "", "")
+	conn, err := p.DialContext(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +57,9 @@ func silent(t *testing.T, p *nettest.Memory, more string) <-chan time.Duration {
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 // client returns a client in the bubble. The caller closes it.
-func client(t *testing.T, p *nettest.Memory) *grpc.ClientConn {
+func client(t *testing.T, p *bufconn.Listener) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return p.DialContext(ctx, "", address) }))
+	conn, err := grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestSilentConnections(t *testing.T) {
 		taken++
 		return nil
 	}
-	inBubble(t, take, func(t *testing.T, p *nettest.Memory) {
+	inBubble(t, take, func(t *testing.T, p *bufconn.Listener) {
 		var ended []<-chan time.Duration
 		for i := range maxConnections {
 			ended = append(ended, silent(t, p, []string{"", preface}[i%2]))
@@ -104,7 +103,7 @@ func TestSilentConnections(t *testing.T) {
 // half is counted.
 func TestIdleConnection(t *testing.T) {
 	for _, stream := range []bool{false, true} {
-		inBubble(t, nil, func(t *testing.T, p *nettest.Memory) {
+		inBubble(t, nil, func(t *testing.T, p *bufconn.Listener) {
 			reported := reports(t)
 			conn := client(t, p)
 			conn.Connect()

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
@@ -36,7 +35,7 @@ type destination struct {
 	url      *url.URL
 	client   *http.Client
 	close    func() // ends the connections of its own client
-	warnings partial.Warnings
+	warnings convert.Warnings
 }
 
 func newDestination(c settings.Config, u *url.URL) *destination {

@@ -4,9 +4,10 @@
 package otlp_test
 
 import (
-	"crypto/tls"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,9 +19,11 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // newExporter returns one in front of b, without a network.
 func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue {
@@ -208,11 +211,12 @@ func TestImpossibleHeaders(t *testing.T) {
 
 // Without WithHTTPClient the server's certificate comes from the environment.
 func TestCertificate(t *testing.T) {
-	certFile, _, pair := testcert.New(t)
-	server := httptest.NewUnstartedServer(&backend{t: t})
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	server.StartTLS()
+	server := httptest.NewTLSServer(&backend{t: t})
 	defer server.Close()
+	certFile := filepath.Join(t.TempDir(), "cert.pem")
+	if err := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)
 	e, err := otlp.New()

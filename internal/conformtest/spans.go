@@ -15,12 +15,11 @@ import (
 )
 
 func newRoot(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	ctx, other := s.tracer.Start(ctx, "other", trace.WithNewRoot())
+	ctx, root := c.tracer.Start(context.Background(), "root")
+	ctx, other := c.tracer.Start(ctx, "other", trace.WithNewRoot())
 	c.carries("in the new root", other, "other")
 	c.same("the new root's context", contextLabels(ctx), other, "other")
-	_, child := s.tracer.Start(ctx, "child")
+	_, child := c.tracer.Start(ctx, "child")
 	owner, name := c.owner(other, child, "other", "child")
 	c.carries("in the new root's child", owner, name)
 	child.End()
@@ -31,13 +30,12 @@ func newRoot(c *Case) {
 }
 
 func bareContextWithSpan(c *Case) {
-	s := c.newSDK()
-	_, root := s.tracer.Start(context.Background(), "root")
-	_, child := s.tracer.Start(trace.ContextWithSpan(context.Background(), root), "child")
+	_, root := c.tracer.Start(context.Background(), "root")
+	_, child := c.tracer.Start(trace.ContextWithSpan(context.Background(), root), "child")
 	owner, name := c.owner(root, child, "root", "child")
 	c.carries("in child", owner, name)
 	child.End()
-	if got := s.ended("child").Parent().SpanID(); got != root.SpanContext().SpanID() {
+	if got := c.ended("child").Parent().SpanID(); got != root.SpanContext().SpanID() {
 		c.errorf("child's parent is %v, want root", got)
 	}
 	if c.CannotRead {
@@ -50,8 +48,7 @@ func bareContextWithSpan(c *Case) {
 }
 
 func setName(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "GET")
+	ctx, root := c.tracer.Start(context.Background(), "GET")
 	elsewhere(func() {
 		root.SetName("GET /user")
 		c.bare("elsewhere after SetName")
@@ -59,7 +56,7 @@ func setName(c *Case) {
 	root.SetName("GET /user/{id}")
 	c.renamed("after SetName", root, "GET", "GET /user/{id}")
 	c.same("the context after SetName", contextLabels(ctx), root, "GET /user/{id}")
-	_, child := s.tracer.Start(ctx, "child")
+	_, child := c.tracer.Start(ctx, "child")
 	owner, name := c.owner(root, child, "GET /user/{id}", "child")
 	c.carries("in child", owner, name)
 	before := name
@@ -71,15 +68,14 @@ func setName(c *Case) {
 	c.carries("after child", root, "GET /user/{name}")
 	root.End()
 	c.bare("after all")
-	if s.ended("GET /user/{name}").Name() != "GET /user/{name}" || s.ended("query").Name() != "query" {
-		c.errorf("the spans' names are %v", s.recorder.Ended())
+	if c.ended("GET /user/{name}").Name() != "GET /user/{name}" || c.ended("query").Name() != "query" {
+		c.errorf("the spans' names are %v", c.recorder.Ended())
 	}
 }
 
 func setFirstName(c *Case) {
-	s := c.newSDK()
 	pprof.Do(context.Background(), pprof.Labels("tenant", "a"), func(ctx context.Context) {
-		_, root := s.tracer.Start(ctx, "")
+		_, root := c.tracer.Start(ctx, "")
 		root.SetName("GET /user/{id}")
 		if !c.CannotRead {
 			c.carries("after SetName", root, "GET /user/{id}", Labels{"tenant": "a"})
@@ -98,19 +94,18 @@ func (c *Case) renamed(when string, span trace.Span, before, after string) {
 }
 
 func remoteParent(c *Case) {
-	s := c.newSDK()
 	remote := trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
 	})
 	ctx := trace.ContextWithRemoteSpanContext(context.Background(), remote)
-	_, span := s.tracer.Start(ctx, "server")
+	_, span := c.tracer.Start(ctx, "server")
 	c.carries("in server", span, "server")
 	if span.SpanContext().TraceID() != remote.TraceID() {
 		c.errorf("trace id %v, want the remote parent's", span.SpanContext().TraceID())
 	}
 	span.End()
 	c.bare("after server")
-	if !hasProfileID(s.ended("server")) {
+	if !hasProfileID(c.ended("server")) {
 		c.errorf("no pyroscope.profile.id")
 	}
 }
@@ -206,16 +201,15 @@ func nameCap(c *Case) {
 }
 
 func profileID(c *Case) {
-	s := c.newSDK()
-	ctx, root := s.tracer.Start(context.Background(), "root")
-	_, child := s.tracer.Start(ctx, "child")
+	ctx, root := c.tracer.Start(context.Background(), "root")
+	_, child := c.tracer.Start(ctx, "child")
 	child.End()
 	root.End()
-	if !hasProfileID(s.ended("root")) {
-		c.errorf("root has attributes %v", s.ended("root").Attributes())
+	if !hasProfileID(c.ended("root")) {
+		c.errorf("root has attributes %v", c.ended("root").Attributes())
 	}
-	if hasProfileID(s.ended("child")) != c.AllSpans {
-		c.errorf("child has attributes %v", s.ended("child").Attributes())
+	if hasProfileID(c.ended("child")) != c.AllSpans {
+		c.errorf("child has attributes %v", c.ended("child").Attributes())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
@@ -63,43 +64,28 @@ type meter struct {
 }
 
 func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
-	return counter{sums: m.sums, name: name}, nil
+	return counter[int64]{sums: m.sums, name: name}, nil
 }
 
 func (m meter) Float64Counter(name string, _ ...metric.Float64CounterOption) (metric.Float64Counter, error) {
-	return seconds{sums: m.sums, name: name}, nil
+	return counter[float64]{sums: m.sums, name: name}, nil
 }
 
 func (m meter) Int64UpDownCounter(name string, _ ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
-	return upDown{sums: m.sums, name: name}, nil
+	return counter[int64]{sums: m.sums, name: name}, nil
 }
 
-type counter struct {
-	noop.Int64Counter
+// counter is each kind of counter.
+type counter[N int64 | float64] struct {
+	embedded.Int64Counter
+	embedded.Int64UpDownCounter
+	embedded.Float64Counter
 	sums *Sums
 	name string
 }
 
-func (c counter) Add(_ context.Context, n int64, options ...metric.AddOption) {
+func (c counter[N]) Add(_ context.Context, n N, options ...metric.AddOption) {
 	c.sums.add(c.name, float64(n), options)
 }
 
-type upDown struct {
-	noop.Int64UpDownCounter
-	sums *Sums
-	name string
-}
-
-func (c upDown) Add(_ context.Context, n int64, options ...metric.AddOption) {
-	c.sums.add(c.name, float64(n), options)
-}
-
-type seconds struct {
-	noop.Float64Counter
-	sums *Sums
-	name string
-}
-
-func (c seconds) Add(_ context.Context, n float64, options ...metric.AddOption) {
-	c.sums.add(c.name, n, options)
-}
+func (c counter[N]) Enabled(context.Context) bool { return true }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/partial"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/settings"
 	"github.com/spanprof/spanprof/internal/httpsend"
 	"github.com/spanprof/spanprof/internal/servertext"
@@ -45,7 +44,7 @@ type destination struct {
 	config   settings.Config
 	metadata metadata.MD
 	redactor servertext.Redactor
-	warnings partial.Warnings
+	warnings convert.Warnings
 }
 
 func newDestination(c settings.Config, target string, conn *grpc.ClientConn) *destination {

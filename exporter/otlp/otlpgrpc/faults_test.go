@@ -26,7 +26,6 @@ import (
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
-	"github.com/spanprof/spanprof/internal/nettest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
@@ -109,20 +108,46 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// silent is a connection with a fault from a time on. It stays open, but writes are
+// discarded and nothing arrives, as behind a proxy that has lost the connection.
+type silent struct {
+	net.Conn
+
+	from time.Time
+}
+
+func (s silent) isSilent() bool { return !time.Now().Before(s.from) }
+
+func (s silent) Read(b []byte) (int, error) {
+	for {
+		n, err := s.Conn.Read(b)
+		if err != nil || !s.isSilent() {
+			return n, err
+		}
+	}
+}
+
+func (s silent) Write(b []byte) (int, error) {
+	if s.isSilent() {
+		return len(b), nil
+	}
+	return s.Conn.Write(b)
+}
+
 // A connection that fails or becomes silent is replaced. Only after a silent one may a profile have
 // arrived twice.
 func TestConnections(t *testing.T) {
-	for _, silent := range []bool{false, true} {
+	for _, becomesSilent := range []bool{false, true} {
 		reporttest.Collect(t)
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			_, e := inMemory(t, healthy, func(c net.Conn) (net.Conn, error) {
 				switch {
-				case !silent && time.Since(start) < 3*time.Minute:
+				case !becomesSilent && time.Since(start) < 3*time.Minute:
 					_ = c.Close()
 					return nil, errors.New("connection refused")
-				case silent && time.Since(start) < time.Second:
-					return nettest.Silent(c, start.Add(time.Second)), nil
+				case becomesSilent && time.Since(start) < time.Second:
+					return silent{c, start.Add(time.Second)}, nil
 				}
 				return c, nil
 			})
@@ -130,8 +155,8 @@ func TestConnections(t *testing.T) {
 			if err := e.ForceFlush(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if s := e.Status(); s.Exported != 3 || s.Retries == 0 || (s.Duplicates > 0) != silent {
-				t.Errorf("silent %t: %+v, want 3 exported after retries", silent, s)
+			if s := e.Status(); s.Exported != 3 || s.Retries == 0 || (s.Duplicates > 0) != becomesSilent {
+				t.Errorf("silent %t: %+v, want 3 exported after retries", becomesSilent, s)
 			}
 			if err := e.Shutdown(t.Context()); err != nil {
 				t.Error(err)

@@ -6,6 +6,12 @@ package otlpgrpc_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,10 +24,12 @@ import (
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/testcert"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // export gives a profile to a new exporter, which is shut down with the test.
 func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
@@ -64,8 +72,31 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// certificate returns a certificate of 127.0.0.1 that signs itself, in files and parsed.
+func certificate(t *testing.T) (certFile, keyFile string, pair tls.Certificate) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	pair = server.TLS.Certificates[0]
+	server.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
+		keyFile:  {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile, pair
+}
+
 func TestMutualTLS(t *testing.T) {
-	certFile, keyFile, pair := testcert.New(t)
+	certFile, keyFile, pair := certificate(t)
 	b, _ := start(t, healthy, grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert})))
 	t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://"+b.target)
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certFile)

@@ -13,26 +13,22 @@ import (
 	"github.com/spanprof/spanprof/internal/report"
 )
 
-// Handle makes handle the error handler until the end of the test t. Reports are
-// synchronous: tests need not wait. handle must not use the component that reports.
-func Handle(t interface{ Cleanup(func()) }, handle func(error)) {
+// Collect returns a function for the texts of the errors reported during the test t so far.
+// Reports are synchronous until its end: tests need not wait.
+func Collect(t interface{ Cleanup(func()) }) func() []string {
+	var mu sync.Mutex
+	var texts []string
+	handle := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		texts = append(texts, err.Error())
+	}
 	before := otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
 	restore := report.Synchronous(handle)
 	t.Cleanup(func() {
 		restore()
 		otel.SetErrorHandler(before)
-	})
-}
-
-// Collect returns a function for the texts of the errors reported during the test t so far.
-func Collect(t interface{ Cleanup(func()) }) func() []string {
-	var mu sync.Mutex
-	var texts []string
-	Handle(t, func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		texts = append(texts, err.Error())
 	})
 	return func() []string {
 		mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/spanlabels"
 )
 
 // funcPC returns the address of a function.
@@ -139,6 +140,22 @@ func TestCutWithoutTheReader(t *testing.T) {
 			t.Errorf("stopped after %v, want %v", waited, patience)
 		}
 	})
+}
+
+// A sample that is read after its cut counts in the next piece, with the labels of its own time.
+func TestSampleReadLate(t *testing.T) {
+	l := fixed()
+	span := spanlabels.Start(t.Context(), nil, &spanlabels.Values{Name: "span"})
+	labels := []*goruntime.LabelSet{goruntime.GoroutineLabels()}
+	at := goruntime.Nanotime()
+	span.End()
+	l.open = l.newPart(goruntime.Nanotime() + 1)
+	l.take([]uint64{4, uint64(at), 1, uint64(funcPC(funcPC)) + 1}, labels)
+	for _, e := range l.open.entries {
+		if e.labels != labels[0] {
+			t.Errorf("got the labels %v, want %v", e.labels.Labels(), labels[0].List)
+		}
+	}
 }
 
 // Samples belong to a piece by their times.

@@ -248,7 +248,7 @@ func (l *Log) counted() int64 {
 	case l.restart:
 		return l.readAt
 	case known && used-l.used < tick && (!l.reading || lasts >= settled):
-		return goruntime.Nanotime() // no sample is missing
+		return goruntime.Nanotime() // a sample that the reader has no core for is in the next part
 	case l.reading && lasts >= blocked:
 		return l.began // there was nothing to read
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -20,9 +21,12 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/marker"
 	"github.com/spanprof/spanprof/internal/stacks"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // fixed returns a Log without a runtime behind it. Cut has all samples.
 func fixed() *Log {

@@ -4,12 +4,11 @@
 package cpulog
 
 import (
-	"encoding/binary"
-	"hash/maphash"
 	"time"
 
 	"github.com/spanprof/spanprof/internal/goruntime"
 	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/internal/stacks"
 )
 
 // maxEntries bounds the labels and stacks of a part, to about 30 MB.
@@ -18,16 +17,12 @@ const maxEntries = 1 << 16
 // fullEntries is how many entries make a cut urgent. The rest is room until then.
 const fullEntries = maxEntries * 3 / 4
 
-// seed is of the hashes of entries. Two entries of a full part have the same hash once in 10^10
-// parts. Then they are one.
-var seed = maphash.MakeSeed()
-
 // part is the samples between two cuts.
 type part struct {
 	start      time.Time
 	began, end int64             // nanotimes; began is start
 	period     time.Duration     // between two samples
-	entries    map[uint64]*entry // by the hash of their keys
+	entries    map[uint64]*entry // by the hash of stack and labels
 	key        []byte            // scratch space of count
 	samples    int64
 	dropped    int64 // samples for which there was no room
@@ -51,13 +46,12 @@ type entry struct {
 	count  int64
 }
 
-// count counts a record of time at. Work after the end of its span has the labels from
-// before the span.
+// count counts a record of time at, by the labels that held then. Work after the end of its
+// span has the labels from before the span.
 func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64) {
 	p.samples += count
 	held, ended := spanlabels.At(labels, at)
-	p.key = appendKey(p.key[:0], stack, held.Labels(), ended)
-	h := maphash.Bytes(seed, p.key)
+	h := stacks.Hash(&p.key, stack, held.Labels(), ended)
 	e := p.entries[h]
 	if e == nil {
 		if len(p.entries) == maxEntries {
@@ -71,20 +65,4 @@ func (p *part) count(stack []uint64, labels *goruntime.LabelSet, at, count int64
 		p.entries[h] = e
 	}
 	e.count += count
-}
-
-// appendKey appends the key of an entry. A program may make a new set for each request, with
-// the same labels.
-func appendKey(b []byte, stack []uint64, labels []goruntime.Label, ended string) []byte {
-	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-	text(ended)
-	b = binary.AppendUvarint(b, uint64(len(labels)))
-	for _, l := range labels {
-		text(l.Key)
-		text(l.Value)
-	}
-	for _, pc := range stack {
-		b = binary.LittleEndian.AppendUint64(b, pc)
-	}
-	return b
 }

@@ -57,8 +57,7 @@ func (l *Log) take(records []uint64, labels []*goruntime.LabelSet) {
 			p.err = ErrRecord
 			return
 		}
-		// A part can have begun a moment after a sample that was written later.
-		at = max(min(at, now), p.began)
+		at = min(at, now)
 		p.lastTime = max(p.lastTime, at)
 		p.count(stack, labels[0], at, int64(count))
 	}

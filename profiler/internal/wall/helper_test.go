@@ -6,19 +6,25 @@ package wall
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"runtime/pprof"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/internal/goruntime"
+	"github.com/spanprof/spanprof/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // sources are the ways of taking a round that there are in this build.
 func sources() []source {
 	all := []source{newPublicSource()}
-	if s := newSource(); s.name() != all[0].name() {
-		all = append(all, s)
+	if goruntime.ListsGoroutines() {
+		all = append(all, newRuntimeSource())
 	}
 	return all
 }

@@ -6,6 +6,7 @@
 package wall
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,7 +48,7 @@ func TestHelpersOfTheStandardLibrary(t *testing.T) {
 		_ = second.Body.Close()
 	})
 	for _, source := range sources() {
-		t.Run(source.name(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%T", source), func(t *testing.T) {
 			livetest.Doubling(t, 100*time.Millisecond, func(d time.Duration) string {
 				s := newSampler(0.5, source)
 				s.Start()

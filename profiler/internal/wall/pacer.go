@@ -96,15 +96,6 @@ func (p *pacer) interval(n int) time.Duration {
 	return max(minInterval, time.Duration(interval))
 }
 
-// affordable reports whether the budget ever allows a round with n goroutines.
-func (p *pacer) affordable(n int) bool {
-	unit := p.high
-	if !p.learned {
-		unit /= priorFactor
-	}
-	return cost(unit, n) <= pace*p.budget*float64(maxSaving)
-}
-
 // cost returns the cost of a round with n goroutines, in ns, if each costs unit.
 func cost(unit float64, n int) float64 { return float64(waking) + unit*float64(n+overhead) }
 
@@ -112,7 +103,7 @@ func cost(unit float64, n int) float64 { return float64(waking) + unit*float64(n
 // full reserve at most: its cost is a guess, and the pacer must measure it.
 func (p *pacer) allow(now time.Time, n int) bool {
 	p.earn(now, n)
-	if !p.learned && p.affordable(n) {
+	if !p.learned && cost(p.high/priorFactor, n) <= pace*p.budget*float64(maxSaving) { // the budget ever allows it
 		return min(cost(p.high, n), p.budget*float64(reserve)) <= p.credit
 	}
 	return cost(p.high, n) <= p.credit

@@ -36,19 +36,10 @@ const (
 
 // Stats is the work of a Sampler since New. It has the fields of profiler.WallStatus.
 type Stats struct {
-	Rate, Share             float64
-	Interval, CPU           time.Duration
-	Source                  string
+	CPU                     time.Duration
 	Rounds, RoundsSkipped   uint64
 	Unwatched               time.Duration
 	Samples, SamplesDropped uint64
-}
-
-// mark is the work up to a time.
-type mark struct {
-	at     time.Time
-	rounds uint64
-	cpu    time.Duration
 }
 
 // Sampler takes rounds from Start to Stop. Start, Rotate and Stop must not be called at the
@@ -76,7 +67,6 @@ type Sampler struct {
 
 	statsMu sync.Mutex
 	stats   Stats
-	marks   []mark // of the last minute, a second apart
 }
 
 // New returns a Sampler that takes up to budget of a core.
@@ -90,7 +80,6 @@ func newSampler(budget float64, s source) *Sampler {
 		source:     s,
 		pacer:      newPacer(budget, s.priorCost(), time.Now()),
 		perItem:    2000, // about three times the real cost, like priorCost
-		stats:      Stats{Source: s.name()},
 	}
 }
 
@@ -101,7 +90,6 @@ func (s *Sampler) Start() {
 	s.open(now)
 	s.pacer.restart(now)
 	s.mu.Unlock()
-	s.count(func(st *Stats) { s.marks = []mark{{now, st.Rounds, st.CPU}} })
 	s.stop, s.done = make(chan struct{}), make(chan struct{})
 	go s.run(s.stop, s.done)
 }
@@ -137,19 +125,6 @@ func (s *Sampler) turn() time.Duration {
 	if s.pacer.wait(now, n) <= 0 {
 		s.attempt(now, n)
 	}
-	var interval time.Duration
-	if s.pacer.affordable(n) {
-		interval = s.pacer.interval(n)
-	}
-	s.count(func(st *Stats) {
-		st.Interval = interval
-		if last := s.marks[len(s.marks)-1]; now.Sub(last.at) >= time.Second {
-			s.marks = append(s.marks, mark{now, st.Rounds, st.CPU})
-			for len(s.marks) > 2 && now.Sub(s.marks[1].at) >= time.Minute {
-				s.marks = s.marks[1:]
-			}
-		}
-	})
 	return max(0, min(poll, s.pacer.wait(time.Now(), n)))
 }
 
@@ -278,14 +253,7 @@ func (s *Sampler) Stop() (*profile.Profile, error) {
 func (s *Sampler) Stats() Stats {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	st := s.stats
-	if len(s.marks) > 0 {
-		if seconds := time.Since(s.marks[0].at).Seconds(); seconds > 0 {
-			st.Rate = float64(st.Rounds-s.marks[0].rounds) / seconds
-			st.Share = (st.CPU - s.marks[0].cpu).Seconds() / seconds
-		}
-	}
-	return st
+	return s.stats
 }
 
 func (s *Sampler) count(f func(*Stats)) {

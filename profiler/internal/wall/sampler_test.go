@@ -23,7 +23,7 @@ const generous = 0.5
 // the rounds fell, and in whichever window.
 func TestWeightsSumToTheTime(t *testing.T) {
 	for _, source := range sources() {
-		t.Run(source.name(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%T", source), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSampler(generous, source)
 				stop := make(chan struct{})
@@ -61,7 +61,7 @@ func TestWeightsSumToTheTime(t *testing.T) {
 
 func TestOnlyGoroutinesOfSpansCount(t *testing.T) {
 	for _, source := range sources() {
-		t.Run(source.name(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%T", source), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stop := make(chan struct{})
 				go func() { <-stop }()
@@ -244,7 +244,6 @@ func (s *variedSource) visit(found func([]uintptr, []label, int64)) {
 // emptySource finds nothing.
 type emptySource struct{}
 
-func (emptySource) name() string                          { return "empty" }
 func (emptySource) priorCost() float64                    { return 3000 }
 func (emptySource) look() error                           { return nil }
 func (emptySource) visit(func([]uintptr, []label, int64)) {}
@@ -295,7 +294,7 @@ func (s *failingSource) look() error {
 	return s.source.look()
 }
 
-func TestProfileSaysWhatItIs(t *testing.T) {
+func TestTypesOfTheProfile(t *testing.T) {
 	s := New(generous)
 	before := time.Now()
 	s.Start()

@@ -26,8 +26,6 @@ type (
 
 // source looks at all goroutines.
 type source interface {
-	// name is a word for this way to look.
-	name() string
 	// priorCost is the cost of a look for each goroutine, in nanoseconds of CPU, before any
 	// has been measured. It is about three times the cost on a fast machine.
 	priorCost() float64
@@ -88,8 +86,6 @@ func newRuntimeSource() *runtimeSource {
 	return &runtimeSource{symbols: goruntime.NewSymbols()}
 }
 
-func (*runtimeSource) name() string { return "runtime" }
-
 func (*runtimeSource) priorCost() float64 { return 3000 }
 
 // look takes the labels that held when it began: if it takes long, spans end meanwhile.
@@ -136,8 +132,6 @@ type publicSource struct {
 }
 
 func newPublicSource() *publicSource { return &publicSource{seen: make(map[uintptr][]frame)} }
-
-func (*publicSource) name() string { return "public" }
 
 func (*publicSource) priorCost() float64 { return 25_000 }
 

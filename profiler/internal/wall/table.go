@@ -4,8 +4,6 @@
 package wall
 
 import (
-	"encoding/binary"
-	"hash/maphash"
 	"slices"
 	"time"
 
@@ -41,10 +39,6 @@ type found struct {
 	count int64
 }
 
-// seed is of the hashes of entries. Two entries of a full table have the same hash once in
-// 10^10 tables. Then they are one.
-var seed = maphash.MakeSeed()
-
 func newTable() *table { return &table{entries: make(map[uint64]*entry)} }
 
 // add counts goroutines for the round that is not complete, without time yet. If the table is
@@ -61,18 +55,7 @@ func (t *table) add(stack []uintptr, labels []label, count int64) bool {
 
 // entry returns the entry of a stack and labels, nil if the table is full.
 func (t *table) entry(stack []uintptr, labels []label) *entry {
-	b := t.key[:0]
-	for _, l := range labels {
-		for _, text := range []string{l.Key, l.Value} {
-			b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
-		}
-	}
-	b = append(b, 0)
-	for _, pc := range stack {
-		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
-	}
-	t.key = b
-	h := maphash.Bytes(seed, b)
+	h := stacks.Hash(&t.key, stack, labels, "")
 	e := t.entries[h]
 	if e == nil && len(t.entries) < maxEntries {
 		e = &entry{stack: stack, labels: labels}

@@ -6,6 +6,7 @@ package record
 import (
 	"context"
 	"maps"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -18,8 +19,37 @@ import (
 
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
-	"github.com/spanprof/spanprof/internal/nettest"
 )
+
+// pipes connects a client and a server without sockets, so that a synctest bubble can control
+// their time. It is the server's listener.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{} // closed by Close
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error { close(p.closed); return nil }
+
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // server answers in memory like net/http/pprof. hangs reports whether it never answers the
 // nth request for a kind, from 1 on.
@@ -56,7 +86,7 @@ func server(t *testing.T, hangs func(kind string, n int) bool) (c *source.Target
 			t.Error(err)
 		}
 	})
-	network := nettest.NewMemory()
+	network := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s := &http.Server{Handler: handler}
 	done := make(chan struct{})
 	go func() {
@@ -65,7 +95,7 @@ func server(t *testing.T, hangs func(kind string, n int) bool) (c *source.Target
 	}()
 	before := http.DefaultTransport // a client copies it
 	defer func() { http.DefaultTransport = before }()
-	http.DefaultTransport = &http.Transport{DialContext: network.DialContext}
+	http.DefaultTransport = &http.Transport{DialContext: network.dial}
 	target, err := source.NewTarget("http://shop:6060")
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 )
 
 var window = exporter.Window{
@@ -39,7 +38,7 @@ func request(t testing.TB, p *exporter.Profile, opts ...convert.Config) *collect
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := otlptest.Check(m); err != nil {
+	if err := check(m); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package convert encodes profiles as messages of OTLP's profiles signal
-// (v1development), for the exporters of OTLP/HTTP and OTLP/gRPC.
+// (v1development), for the exporters of OTLP/HTTP and OTLP/gRPC. [Warnings] reads their answers.
 //
 // # The message of a pprof profile
 //
-// One [exporter.Profile] becomes one request, with one resource and one scope.
-// OTLP has one sample type in a profile, so pprof's heap profile becomes
-// four profiles, which share their stacks. In Go's CPU profiles the second column is
-// the first times the period: only samples/count is sent by default, because a backend
-// that derives the time from the period would count it twice.
-//
-// The labels trace_id and span_id become a Link, OTLP's relation of a sample to its
-// span. All other labels become attributes of the sample under their own names.
+// One [exporter.Profile] becomes one request, with one resource and one scope. The package comment
+// of the exporter otlp describes it. In Go's CPU profiles the second column is the first times the
+// period: a backend that derives the time from the period would count it twice.
 //
 // profile.frame.type is not in pprof. It is native for functions of C's files and frames with
 // only an address, and go for all others. The attribute spanprof.profile.kind of the scope is the profile's kind.

@@ -1,31 +1,23 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlptest checks messages that tests receive against OTLP's profiles signal
-// (v1development), and against the stricter rules of this project: no duplicate and no unused
-// elements, and keys inline. It shares no code with package convert, the code under test.
-package otlptest
+package convert_test
 
 import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/spanprof/spanprof/exporter"
 )
 
-// Check returns all faults of a message, or nil.
-func Check(m *collectorpb.ExportProfilesServiceRequest) error {
+// check returns all faults of a message by OTLP's profiles signal (v1development), or nil. Stricter
+// rules of this project: no duplicate and no unused elements, and keys inline.
+func check(m *collectorpb.ExportProfilesServiceRequest) error {
 	if m.GetDictionary() == nil {
 		return errors.New("no dictionary")
 	}
@@ -136,33 +128,4 @@ func (c *checker) rules(path string, m proto.Message) {
 	if bad {
 		c.failf("%s: bad %v", path, m)
 	}
-}
-
-// Profile returns a CPU profile that ends now, with a number of samples.
-func Profile(number int64) *exporter.Profile {
-	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
-	l := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: f, Line: 7}}}
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Period:     1e7,
-		Function:   []*profile.Function{f},
-		Location:   []*profile.Location{l},
-		Sample: []*profile.Sample{{
-			Location: []*profile.Location{l},
-			Value:    []int64{number, number * 1e7},
-			Label: map[string][]string{
-				"trace_id":   {"0123456789abcdef0123456789abcdef"},
-				"span_id":    {"0123456789abcdef"},
-				"profile_id": {"0123456789abcdef"},
-				"span_name":  {"GET /"},
-			},
-		}},
-	}
-	return exporter.NewParsedProfile(exporter.Window{
-		Kind:     exporter.KindCPU,
-		Start:    time.Now().Add(-time.Second),
-		Duration: time.Second,
-		Resource: resource.NewSchemaless(attribute.String("service.name", "shop")),
-	}, p)
 }
