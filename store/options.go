@@ -121,8 +121,8 @@ func WithoutSpanAttributes() Option {
 //
 // New fails if the directory cannot be written. Later errors, such as a full disk, are counted
 // in Stats and reported to otel.Handle. The store then goes on in memory. Files that are
-// damaged or cannot be read are left unchanged and reported. A process
-// that is killed loses its last window and the spans since.
+// damaged or cannot be read are left unchanged and reported. So are directories of earlier
+// versions. A process that is killed loses its last window and the spans since.
 //
 // Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store
 // needs a Shutdown. If OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is not used.

@@ -72,7 +72,7 @@ type DirectoryStats struct {
 	WriteFailures   int64 `json:"writeFailures"`
 	SegmentsRemoved int64 `json:"segmentsRemoved"`
 	// FilesUnreadable are files and directories that could not be read and are
-	// unchanged: damaged, or of another user.
+	// unchanged: damaged, of another user, or of an earlier version.
 	FilesUnreadable int64 `json:"filesUnreadable"`
 	// Spans and Windows are the spans and profiles of earlier processes held. They are in
 	// no other number of Stats except Bytes.

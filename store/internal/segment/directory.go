@@ -117,7 +117,13 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 		name, ok := strings.CutPrefix(e.Name(), processPrefix)
 		dir := filepath.Join(path, e.Name())
 		var started, pid int64
-		if n, _ := fmt.Sscanf(name, "%d-%d-", &started, &pid); !ok || n != 2 || l.own != nil && dir == l.own.dir {
+		switch n, _ := fmt.Sscanf(name, "%d-%d-", &started, &pid); {
+		case l.own != nil && dir == l.own.dir:
+			continue
+		case !ok || n != 2:
+			if _, err := os.Lstat(filepath.Join(dir, oldFile)); err == nil {
+				l.report(fmt.Errorf("%s: an earlier version wrote it, and this one cannot read it", dir))
+			}
 			continue
 		}
 		if l.own != nil {

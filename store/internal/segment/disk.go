@@ -32,6 +32,8 @@ const (
 	keptName      = "kept"
 	spansFile     = "spans.json.gz"
 	profileSuffix = ".pb.gz"
+	// oldFile is in directories of the form before segments.
+	oldFile = "process.json.gz"
 	// maxWaiting bounds the bytes that wait for the disk.
 	maxWaiting = 16 << 20
 	// maxUnsaved bounds the bytes of spans that wait for the next window.

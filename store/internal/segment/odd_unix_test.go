@@ -6,6 +6,7 @@
 package segment
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// Many odd files beside the files of a process harm nobody.
+// Many odd files beside the files of a process harm nobody. A directory of an earlier version
+// is reported.
 func TestOddNeighbours(t *testing.T) {
 	path := t.TempDir()
 	r := openRoom(t, path, 64<<20)
@@ -90,13 +92,17 @@ func TestOddNeighbours(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(path, "*", "*"+opened))
 	filestest.MakeOdd(t, filepath.Dir(dirs[0]), "", "")
 	filestest.MakeOdd(t, dirs[0], "", "x")
+	old := filepath.Join(path, "1")
+	if err := errors.Join(os.Mkdir(old, 0o700), os.WriteFile(filepath.Join(old, oldFile), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	reader := NewRoom(64<<20, r.keys)
 	reported := 0
 	if err := reader.OpenDirectory(path, func(error) { reported++ }); err != nil {
 		t.Fatal(err)
 	}
-	if !cmp.Equal(before, contentsOf(t, reader)) || reported != filestest.Odd {
-		t.Errorf("%d reported, want %d: %d windows", reported, filestest.Odd, len(reader.View().Windows()))
+	if !cmp.Equal(before, contentsOf(t, reader)) || reported != filestest.Odd+1 {
+		t.Errorf("%d reported, want %d: %d windows", reported, filestest.Odd+1, len(reader.View().Windows()))
 	}
 }
 
