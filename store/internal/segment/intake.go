@@ -188,14 +188,13 @@ func (i *Intake) read(s sdktrace.ReadOnlySpan) Ended {
 		Start: ident.UnixNano(start), Duration: int64(max(s.EndTime().Sub(start), 0)), LocalRoot: !parent.IsValid() || parent.IsRemote(), Err: s.Status().Code == codes.Error, Kind: s.SpanKind(),
 	}
 	e.Child = !e.LocalRoot && !labelled && !i.all(of.IsSampled())
-	e.Unlisted = i.room.unlisted(trace)
 	if e.LocalRoot && i.Roots != nil {
 		i.Roots(s, labelled)
 	}
 	if e.Err {
 		e.Status = ident.Cut(attributes.RedactText(s.Status().Description))
 	}
-	if !e.Unlisted {
+	if !i.room.unlisted(trace) {
 		status := ""
 		if e.Child {
 			status = e.Status

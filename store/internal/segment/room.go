@@ -193,7 +193,7 @@ func (r *Room) End(ended ...Ended) {
 		if !e.Child {
 			r.counts.SpansEnded++
 		}
-		if e.Unlisted {
+		if r.unlisted(e.Trace) {
 			if !e.Child {
 				r.open.spans.count(e)
 				r.counts.SpansUnlisted++

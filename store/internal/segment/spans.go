@@ -32,8 +32,6 @@ type Ended struct {
 	LocalRoot  bool           `json:"localRoot,omitempty"`
 	// Child is a span without a profile of its own. It is listed with its root only.
 	Child bool `json:"child,omitempty"`
-	// Unlisted spans only count by name.
-	Unlisted bool `json:"-"`
 }
 
 // End returns when the span ended, in nanoseconds since 1970.
