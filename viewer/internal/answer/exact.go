@@ -74,10 +74,10 @@ func (r *Reader) exactJSON(id string) json.RawMessage {
 	return found[0].ExactTimes
 }
 
-// exactTimesOf returns the parsed exact times of a span, nil if there are none.
-func (r *Reader) exactTimesOf(s *store.Span) *exactTimes {
+// parseExact returns parsed exact times, nil for none.
+func parseExact(data json.RawMessage) *exactTimes {
 	var x exactTimes
-	if data := r.exactJSON(s.ProfileID); len(data) == 0 || json.Unmarshal(data, &x) != nil {
+	if json.Unmarshal(data, &x) != nil {
 		return nil
 	}
 	return &x
@@ -122,7 +122,7 @@ func (r *Reader) allocated(s *store.Span, x *exactTimes) string {
 		bytes, spans = 0, 0
 		others := r.exactOf(store.SpanQuery{Name: s.Name, Service: s.Service, Order: store.Slowest, Limit: mostExactSought, Brief: true})
 		for i := range others[:min(len(others), mostAllocating)] {
-			if x := r.exactTimesOf(&others[i]); x != nil {
+			if x := parseExact(r.exactJSON(others[i].ProfileID)); x != nil {
 				bytes, spans = bytes+x.AllocatedBytes, spans+1
 			}
 		}
@@ -154,7 +154,7 @@ func (r *Reader) WaitsPprof(q Query) (*Pprof, error) {
 	}, locations: map[exactFrame]*profile.Location{}}
 	spans := r.exactSpans(q)
 	for i := range spans {
-		if x := r.exactTimesOf(&spans[i]); x != nil {
+		if x := parseExact(r.exactJSON(spans[i].ProfileID)); x != nil {
 			w.add(&spans[i], x)
 		}
 	}

@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -78,8 +79,8 @@ func (t *family) of(typ flameql.Type) Query {
 }
 
 // measure adds the states of each source.
-func (t *family) measure(m *measured) {
-	if x := t.reader.exactTimesOf(&t.span); x != nil && len(x.Goroutines) > 0 {
+func (t *family) measure(m *measured, exact json.RawMessage) {
+	if x := parseExact(exact); x != nil && len(x.Goroutines) > 0 {
 		t.exact = x
 		names := map[string]string{"running": onCPU, "runnable": ready}
 		for _, state := range x.Goroutines[0].States {

@@ -86,7 +86,7 @@ func (r *Reader) Profile(q Query) (*Profile, error) {
 	if len(trace) > 1 {
 		a.Trace, a.TraceSpans = r.newSpans(trace[:min(len(trace), maxTraceSpans)]), len(trace)
 	}
-	if a.Span != nil {
+	if a.span.HasExactTimes {
 		a.Span.ExactTimes = r.exactJSON(a.span.ProfileID)
 	}
 	a.Answer = r.answerOf(a, trace)

@@ -292,7 +292,7 @@ func (r *Reader) answerOf(a *Profile, trace []store.Span) *Answer {
 	}
 	t := newFamily(r, s, trace)
 	m := measured{Duration: s.Duration.Nanoseconds(), Complete: s.Complete && !s.Running, Rest: notSampled, Samples: map[string]int64{}}
-	t.measure(&m)
+	t.measure(&m, a.Span.ExactTimes)
 	answer := m.divide()
 	if len(t.wall.Stacks) > 0 {
 		answer.Query = t.query.String()
