@@ -37,7 +37,7 @@ type Threads struct {
 	threads     map[int64]*thread
 	zero, until int64 // of the recording
 
-	wall     Clock
+	wall     clock
 	doubtful time.Time // until then an agent's times may be wrong
 }
 
@@ -84,7 +84,7 @@ func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 		return errNoClock
 	}
 	t.threads, t.zero, t.until = s.threads, int64(s.zero), s.End
-	t.set(ReadClock(), time.Now())
+	t.set(readClock(), time.Now())
 	return nil
 }
 
@@ -92,24 +92,24 @@ func (t *Threads) Read(r io.Reader, maxBytes int64) error {
 func (t *Threads) Forget() { t.threads, t.zero, t.until = nil, 0, 0 }
 
 // set sets the clock, and notices a step since the last reading.
-func (t *Threads) set(c Clock, now time.Time) {
-	if !t.wall.Epoch.IsZero() && c.Epoch.Sub(t.wall.Epoch).Abs() > leastStep+c.Error+t.wall.Error {
+func (t *Threads) set(c clock, now time.Time) {
+	if !t.wall.epoch.IsZero() && c.epoch.Sub(t.wall.epoch).Abs() > leastStep+c.bound+t.wall.bound {
 		t.doubtful = now.Add(agentsNotice)
 	}
 	t.wall = c
 }
 
 // Until returns the end of the known time by the wall clock.
-func (t *Threads) Until() time.Time { return t.wall.Epoch.Add(time.Duration(t.zero + t.until)) }
+func (t *Threads) Until() time.Time { return t.wall.epoch.Add(time.Duration(t.zero + t.until)) }
 
 // SpanAt returns the id of the span in a thread's labels at a time of the wall clock. It has
 // hexadecimal digits, or is "" without a span. known is false if that is uncertain.
 func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
-	on, now := t.threads[id], int64(at.Sub(t.wall.Epoch))-t.zero
+	on, now := t.threads[id], int64(at.Sub(t.wall.epoch))-t.zero
 	if on == nil || now <= 0 || now >= t.until || at.Before(t.doubtful) {
 		return "", false
 	}
-	clockError := int64(t.wall.Error)
+	clockError := int64(t.wall.bound)
 	i := sort.Search(len(on.changes), func(i int) bool { return on.changes[i].at > now }) - 1
 	if i < 0 || on.changes[i].held == heldUnknown || now-on.changes[i].at < slackOfSwitch+clockError {
 		return "", false
@@ -129,27 +129,27 @@ func (t *Threads) SpanAt(id int64, at time.Time) (span string, known bool) {
 	return "", true
 }
 
-// Clock is the wall clock at time 0 of the system's monotonic clock. A step of the wall clock
+// clock is the wall clock at time 0 of the system's monotonic clock. A step of the wall clock
 // and a sleep of the machine change it. Slewing does not: it affects both clocks.
-type Clock struct {
-	Epoch time.Time
-	Error time.Duration // an upper bound
+type clock struct {
+	epoch time.Time
+	bound time.Duration // of its error
 }
 
-// goodError is a sufficiently small error of a Clock.
+// goodError is a sufficiently small error of a clock.
 const goodError = 500 * time.Nanosecond
 
-// ReadClock reads the clocks. It must not be called while goruntime.Unknown returns an error.
+// readClock reads the clocks. It must not be called while goruntime.Unknown returns an error.
 //
 // The snapshots of a trace lack the time between the readings of the two clocks. Here the
 // monotonic clock is read before and after: the best try takes a fraction of a microsecond.
-func ReadClock() Clock {
-	c := Clock{Error: math.MaxInt64}
-	for tries := 0; tries < 50 && c.Error > goodError; tries++ {
+func readClock() clock {
+	c := clock{bound: math.MaxInt64}
+	for tries := 0; tries < 50 && c.bound > goodError; tries++ {
 		before := goruntime.Nanotime()
 		wall := time.Now()
-		if took := time.Duration(goruntime.Nanotime() - before); took < c.Error {
-			c = Clock{wall.Round(0).Add(-time.Duration(before) - took/2), took}
+		if took := time.Duration(goruntime.Nanotime() - before); took < c.bound {
+			c = clock{wall.Round(0).Add(-time.Duration(before) - took/2), took}
 		}
 	}
 	return c

@@ -58,7 +58,7 @@ func (t *threadsTest) mark(ns int64, thread exptrace.ThreadID, g exptrace.GoID, 
 func (t *threadsTest) want(thread, us int64, span string, known bool) {
 	t.Helper()
 	read := Threads{threads: t.threads, zero: int64(t.zero), until: t.End}
-	if got, ok := read.SpanAt(thread, read.wall.Epoch.Add(time.Duration(us)*time.Microsecond)); got != span || ok != known {
+	if got, ok := read.SpanAt(thread, read.wall.epoch.Add(time.Duration(us)*time.Microsecond)); got != span || ok != known {
 		t.Errorf("thread %d has span %q at %d us, known: %v; want %q, %v", thread, got, us, ok, span, known)
 	}
 }
@@ -122,7 +122,7 @@ func TestClockStep(t *testing.T) {
 		if read.Read(strings.NewReader("no trace"), 1<<20) == nil {
 			t.Fatal("it was read")
 		}
-		read.set(Clock{Epoch: now.Add(offset), Error: time.Microsecond}, now)
+		read.set(clock{epoch: now.Add(offset), bound: time.Microsecond}, now)
 		if want := n == 2; read.doubtful.IsZero() == want {
 			t.Errorf("step %d: doubtful until %v", n, read.doubtful)
 		}
