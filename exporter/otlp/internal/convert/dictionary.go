@@ -67,54 +67,46 @@ func newDictionary() *dictionary {
 	}
 }
 
-func (d *dictionary) string(s string) int32 {
-	if i, ok := d.strings[s]; ok {
-		return i
+// index returns the index of the element with a key, which is made if the table lacks it.
+func index[K comparable, V any](indices map[K]int32, table *[]V, key K, element func() V) int32 {
+	i, ok := indices[key]
+	if !ok {
+		i = int32(len(*table))
+		*table = append(*table, element())
+		indices[key] = i
 	}
-	i := int32(len(d.tables.StringTable))
-	d.tables.StringTable = append(d.tables.StringTable, s)
-	d.strings[s] = i
 	return i
+}
+
+func (d *dictionary) string(s string) int32 {
+	return index(d.strings, &d.tables.StringTable, s, func() string { return s })
 }
 
 func (d *dictionary) attribute(kv attribute.KeyValue, unit string) int32 {
-	k := attributeKey{kv, unit}
-	if i, ok := d.attributes[k]; ok {
-		return i
-	}
-	i := int32(len(d.tables.AttributeTable))
-	d.tables.AttributeTable = append(d.tables.AttributeTable, &profilespb.KeyValueAndUnit{
-		KeyStrindex:  d.string(string(kv.Key)),
-		Value:        anyValue(kv.Value),
-		UnitStrindex: d.string(unit),
+	return index(d.attributes, &d.tables.AttributeTable, attributeKey{kv, unit}, func() *profilespb.KeyValueAndUnit {
+		return &profilespb.KeyValueAndUnit{
+			KeyStrindex:  d.string(string(kv.Key)),
+			Value:        anyValue(kv.Value),
+			UnitStrindex: d.string(unit),
+		}
 	})
-	d.attributes[k] = i
-	return i
 }
 
 func (d *dictionary) function(k functionKey) int32 {
-	if i, ok := d.functions[k]; ok {
-		return i
-	}
-	i := int32(len(d.tables.FunctionTable))
-	d.tables.FunctionTable = append(d.tables.FunctionTable, &profilespb.Function{
-		NameStrindex:       d.string(k.name),
-		SystemNameStrindex: d.string(k.systemName),
-		FilenameStrindex:   d.string(k.filename),
-		StartLine:          k.startLine,
+	return index(d.functions, &d.tables.FunctionTable, k, func() *profilespb.Function {
+		return &profilespb.Function{
+			NameStrindex:       d.string(k.name),
+			SystemNameStrindex: d.string(k.systemName),
+			FilenameStrindex:   d.string(k.filename),
+			StartLine:          k.startLine,
+		}
 	})
-	d.functions[k] = i
-	return i
 }
 
 func (d *dictionary) link(k linkKey) int32 {
-	if i, ok := d.links[k]; ok {
-		return i
-	}
-	i := int32(len(d.tables.LinkTable))
-	d.tables.LinkTable = append(d.tables.LinkTable, &profilespb.Link{TraceId: k.traceID[:], SpanId: k.spanID[:]})
-	d.links[k] = i
-	return i
+	return index(d.links, &d.tables.LinkTable, k, func() *profilespb.Link {
+		return &profilespb.Link{TraceId: k.traceID[:], SpanId: k.spanID[:]}
+	})
 }
 
 // validUTF8 returns s as protobuf accepts it. Different texts may become equal, so

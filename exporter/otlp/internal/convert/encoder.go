@@ -137,11 +137,10 @@ func (e *encoder) stack(locations []*profile.Location) int32 {
 		key = binary.AppendUvarint(key, uint64(i))
 	}
 	e.buf = key
-	if i, ok := e.dict.stacks[string(key)]; ok {
+	if i, ok := e.dict.stacks[string(key)]; ok { // without a copy of key
 		return i
 	}
-	i := int32(len(e.dict.tables.StackTable))
-	e.dict.tables.StackTable = append(e.dict.tables.StackTable, &profilespb.Stack{LocationIndices: indices})
-	e.dict.stacks[string(key)] = i
-	return i
+	return index(e.dict.stacks, &e.dict.tables.StackTable, string(key), func() *profilespb.Stack {
+		return &profilespb.Stack{LocationIndices: indices}
+	})
 }

@@ -36,7 +36,7 @@ func (e *encoder) location(l *profile.Location) int32 {
 			Column:        line.Column,
 		}
 	}
-	i := e.dict.location(e.locationKey(location), location)
+	i := index(e.dict.locations, &e.dict.tables.LocationTable, e.locationKey(location), func() *profilespb.Location { return location })
 	e.locations[l] = i
 	return i
 }
@@ -53,8 +53,8 @@ func frameType(l *profile.Location) attribute.KeyValue {
 	return semconv.ProfileFrameTypeGo
 }
 
-// locationKey returns bytes that are equal for equal locations only.
-func (e *encoder) locationKey(l *profilespb.Location) []byte {
+// locationKey returns a text that is equal for equal locations only.
+func (e *encoder) locationKey(l *profilespb.Location) string {
 	key := binary.AppendUvarint(e.buf[:0], uint64(l.MappingIndex))
 	key = binary.AppendUvarint(key, l.Address)
 	key = binary.AppendUvarint(key, uint64(len(l.AttributeIndices)))
@@ -67,15 +67,5 @@ func (e *encoder) locationKey(l *profilespb.Location) []byte {
 		key = binary.AppendVarint(key, line.Column)
 	}
 	e.buf = key
-	return key
-}
-
-func (d *dictionary) location(key []byte, l *profilespb.Location) int32 {
-	if i, ok := d.locations[string(key)]; ok {
-		return i
-	}
-	i := int32(len(d.tables.LocationTable))
-	d.tables.LocationTable = append(d.tables.LocationTable, l)
-	d.locations[string(key)] = i
-	return i
+	return string(key)
 }

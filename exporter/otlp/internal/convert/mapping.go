@@ -68,17 +68,13 @@ func (d *dictionary) mapping(m *profile.Mapping, attributes []int32) int32 {
 	if len(attributes) > 0 {
 		k.attributes = fmt.Sprint(attributes)
 	}
-	if i, ok := d.mappings[k]; ok {
-		return i
-	}
-	i := int32(len(d.tables.MappingTable))
-	d.tables.MappingTable = append(d.tables.MappingTable, &profilespb.Mapping{
-		MemoryStart:      m.Start,
-		MemoryLimit:      m.Limit,
-		FileOffset:       m.Offset,
-		FilenameStrindex: d.string(k.file),
-		AttributeIndices: attributes,
+	return index(d.mappings, &d.tables.MappingTable, k, func() *profilespb.Mapping {
+		return &profilespb.Mapping{
+			MemoryStart:      m.Start,
+			MemoryLimit:      m.Limit,
+			FileOffset:       m.Offset,
+			FilenameStrindex: d.string(k.file),
+			AttributeIndices: attributes,
+		}
 	})
-	d.mappings[k] = i
-	return i
 }
