@@ -6,7 +6,6 @@
 package profiler_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/internal/exportertest"
@@ -36,19 +33,6 @@ func knownRuntime(t *testing.T) {
 	if err := goruntime.Unknown(); err != nil {
 		t.Skip(err)
 	}
-}
-
-// profileCPU returns the profile that a call of Profile writes.
-func profileCPU(t *testing.T, p *profiler.Profiler, d time.Duration) *profile.Profile {
-	t.Helper()
-	var b bytes.Buffer
-	err := p.Profile(t.Context(), &b, exporter.KindCPU, d)
-	got, bad := profile.Parse(&b)
-	if err = errors.Join(err, bad); err != nil {
-		t.Error(err)
-		return new(profile.Profile)
-	}
-	return got
 }
 
 // bothWays are options for the two readers of samples.
