@@ -33,7 +33,6 @@ type stream struct {
 	sampler sampler
 	apart   func() time.Duration // the least time between two cuts for callers
 	edge    time.Time            // when the open piece began
-	first   time.Time            // when the first of pieces began; zero without one
 	pieces  []*exporter.Profile
 	taps    []*tap
 }
@@ -54,9 +53,6 @@ func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
 	piece, err := by(s.sampler)
 	s.edge = time.Now()
 	if piece != nil {
-		if len(s.pieces) == 0 {
-			s.first = piece.Start()
-		}
 		s.pieces = added(s.pieces, piece)
 		for _, t := range s.taps {
 			t.pieces = added(t.pieces, piece)
@@ -82,7 +78,7 @@ func added(pieces []*exporter.Profile, piece *exporter.Profile) []*exporter.Prof
 func (s *stream) end(by func(sampler) (*exporter.Profile, error)) (*exporter.Profile, error) {
 	err := s.cut(by)
 	pieces := s.pieces
-	s.pieces, s.first = nil, time.Time{}
+	s.pieces = nil
 	if len(pieces) == 0 {
 		return nil, err
 	}

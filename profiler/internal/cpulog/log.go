@@ -297,13 +297,6 @@ func (l *Log) Stop() {
 	signal(l.wake)
 }
 
-// Start returns the start of the open part.
-func (l *Log) Start() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.open.start
-}
-
 func signal(token chan<- struct{}) {
 	select {
 	case token <- struct{}{}:
