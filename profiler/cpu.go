@@ -137,7 +137,7 @@ func (r *cpuRun) stop() {
 		}
 		if r.running() {
 			if r.log != nil {
-				r.log.Close()
+				r.log.Stop() // it may wait with its next read
 			}
 			pprof.StopCPUProfile()
 		}
