@@ -73,8 +73,8 @@ func added(pieces []*exporter.Profile, piece *exporter.Profile) []*exporter.Prof
 	return pieces
 }
 
-// end cuts and returns the window's profile, nil if nothing was measured, or with an error if
-// the pieces cannot be added.
+// end cuts and returns the window's profile. It is nil if nothing was measured, and with an error
+// if the pieces cannot be added.
 func (s *stream) end(by func(sampler) (*exporter.Profile, error)) (*exporter.Profile, error) {
 	err := s.cut(by)
 	pieces := s.pieces
