@@ -67,7 +67,7 @@ func publicError(why error) error {
 // (https://go.dev/issue/42502). A profile of the program would then have two readers.
 type cpuRun struct {
 	log     *cpulog.Log // nil if runtime/pprof reads the samples
-	start   time.Time   // of the run, or its last cut
+	start   time.Time   // of a run without a log
 	once    sync.Once
 	checks  sync.WaitGroup // calls of confirm
 	written chan struct{}  // closed by the first Write without a log
@@ -88,7 +88,6 @@ func openRun(read cpulog.Reader) *cpuRun {
 	if r.log != nil {
 		runtime.SetCPUProfileRate(0) // runtime/pprof calls Write
 		<-r.log.Started()
-		r.start = r.log.Start()
 		r.checks.Go(r.confirm)
 	}
 	return r
@@ -138,7 +137,7 @@ func (r *cpuRun) stop() {
 		}
 		if r.running() {
 			if r.log != nil {
-				r.log.Close()
+				r.log.Stop() // it may wait with its next read
 			}
 			pprof.StopCPUProfile()
 		}
@@ -267,7 +266,6 @@ func (c *cpu) export(r *cpuRun) (*exporter.Profile, error) {
 		return marked(window(r.start, r.end), r.profile.Bytes())
 	}
 	piece, err := r.log.Cut()
-	r.start = piece.End
 	if piece.Restarted {
 		r.checks.Go(r.confirm)
 	}
@@ -353,14 +351,6 @@ func (c *cpu) full() <-chan struct{} {
 
 // measuring reports whether a run of ours is on.
 func (c *cpu) measuring() bool { return c.pending == nil && c.open != nil && c.open.running() }
-
-// opened returns when the open piece began; zero if none is open.
-func (c *cpu) opened() time.Time {
-	if !c.measuring() {
-		return time.Time{}
-	}
-	return c.open.start
-}
 
 // apart is the least time between two cuts: 10 ms, or more if a cut stops the profile.
 func (c *cpu) apart() time.Duration {

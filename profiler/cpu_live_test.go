@@ -73,7 +73,7 @@ func TestCPUSkipsWhileTheProgramProfiles(t *testing.T) {
 				t.Errorf("Profile: %v, want ErrCPUInUse", err)
 			}
 			livetest.Until(t, func() bool { return p.Status().WindowsSkipped > 1 })
-			if got := p.Status(); !strings.HasPrefix(got.CPU, "another CPU profile is running") || !got.CPUStart.IsZero() || got.CPUForeign != 1 {
+			if got := p.Status(); !strings.HasPrefix(got.CPU, "another CPU profile is running") || !got.CPUEnd.IsZero() || got.CPUForeign != 1 {
 				t.Errorf("Status() = %+v, want one foreign profile", got)
 			}
 			stopTheirs()
@@ -102,7 +102,7 @@ func TestCPUForeignStop(t *testing.T) {
 				stopped := time.Now()
 				stopTheirs := startForeign(t) // nothing has the profiler
 				reported.wait(t, "has stopped it")
-				if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || got.CPUForeign != 1 || !got.CPUStart.IsZero() {
+				if got := p.Status(); !strings.Contains(got.CPU, "has stopped the CPU profile") || got.CPUForeign != 1 || !got.CPUEnd.IsZero() {
 					t.Errorf("Status() = %+v, want one stop", got)
 				}
 				burn("theirs", d)

@@ -32,9 +32,9 @@ type Status struct {
 	// CPU is the state of the CPU profiler in a few words, for people. It is empty without
 	// KindCPU.
 	CPU string
-	// CPUStart is when the open CPU window began, CPUEnd when it will end. Both are zero
-	// while the CPU is not profiled: another CPU profile runs in the process, for example.
-	CPUStart, CPUEnd time.Time
+	// CPUEnd is when the open CPU window will end. It is zero while the CPU is not profiled:
+	// another CPU profile runs in the process, for example.
+	CPUEnd time.Time
 	// CPUForeign is how often something else in the process had the CPU profiler, or
 	// stopped the profile of this Profiler.
 	CPUForeign uint64
@@ -98,11 +98,8 @@ func (p *Profiler) publish() {
 			if p.cpu.public != nil && s.CPU == stateOwn {
 				s.CPU += "; samples have no times"
 			}
-			if start := p.cpu.opened(); !start.IsZero() {
-				s.CPUStart, s.CPUEnd = start, p.due
-				if first := p.stream(k).first; !first.IsZero() {
-					s.CPUStart = first
-				}
+			if p.cpu.measuring() {
+				s.CPUEnd = p.due
 			}
 		}
 	}

@@ -33,13 +33,13 @@ type stream struct {
 	sampler sampler
 	apart   func() time.Duration // the least time between two cuts for callers
 	edge    time.Time            // when the open piece began
-	first   time.Time            // when the first of pieces began; zero without one
 	pieces  []*exporter.Profile
 	taps    []*tap
 }
 
-// manyPieces is how many pieces of a window are kept before they are merged.
-const manyPieces = 64
+// manyPieces is how many pieces are kept before they are merged. So the profile of a day needs
+// memory for its different stacks only.
+const manyPieces = 16
 
 func (s *stream) start() error {
 	err := s.sampler.start()
@@ -53,39 +53,37 @@ func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
 	piece, err := by(s.sampler)
 	s.edge = time.Now()
 	if piece != nil {
-		if len(s.pieces) == 0 {
-			s.first = piece.Start()
-		}
-		s.pieces = append(s.pieces, piece)
+		s.pieces = added(s.pieces, piece)
 		for _, t := range s.taps {
-			t.give(piece)
+			t.pieces = added(t.pieces, piece)
 		}
 	}
 	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.over(s.edge) })
-	if len(s.pieces) < manyPieces {
-		return err
-	}
-	sum, unlike := merge(s.pieces)
-	if unlike == nil {
-		s.pieces = []*exporter.Profile{sum}
-	}
-	return errors.Join(err, unlike)
+	return err
 }
 
-// end cuts and returns the window's profile, none if nothing was measured. If its pieces
-// cannot be added, which is an error, it returns them one by one.
-func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.Profile, error) {
+// added appends a piece, and merges many.
+func added(pieces []*exporter.Profile, piece *exporter.Profile) []*exporter.Profile {
+	pieces = append(pieces, piece)
+	if len(pieces) >= manyPieces {
+		if sum, err := merge(pieces); err == nil { // else the last merge returns the error
+			return []*exporter.Profile{sum}
+		}
+	}
+	return pieces
+}
+
+// end cuts and returns the window's profile. It is nil if nothing was measured, and with an error
+// if the pieces cannot be added.
+func (s *stream) end(by func(sampler) (*exporter.Profile, error)) (*exporter.Profile, error) {
 	err := s.cut(by)
 	pieces := s.pieces
-	s.pieces, s.first = nil, time.Time{}
+	s.pieces = nil
 	if len(pieces) == 0 {
 		return nil, err
 	}
 	w, unlike := merge(pieces)
-	if unlike != nil {
-		return pieces, errors.Join(err, unlike)
-	}
-	return []*exporter.Profile{w}, err
+	return w, errors.Join(err, unlike)
 }
 
 // due returns when the first of the taps must end; false if there is none.

@@ -19,12 +19,12 @@ const (
 
 // Option configures a Store. A nil Option does nothing.
 type Option interface {
-	apply(config) config
+	apply(*config)
 }
 
-type optionFunc func(config) config
+type optionFunc func(*config)
 
-func (f optionFunc) apply(c config) config { return f(c) }
+func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
 	maxBytes int64
@@ -41,7 +41,7 @@ func newConfig(opts []Option) (config, error) {
 	c := config{maxBytes: defaultMaxBytes, fraction: 1}
 	for _, o := range opts {
 		if o != nil {
-			c = o.apply(c)
+			o.apply(&c)
 		}
 	}
 	if c.maxBytes < minMaxBytes {
@@ -72,20 +72,14 @@ func (c config) attributeKeys() *attributes.Keys {
 // more only until it fills. The default is 64 MiB, the minimum is 8 MiB. A profile that alone
 // takes half is refused.
 func WithMaxBytes(n int64) Option {
-	return optionFunc(func(c config) config {
-		c.maxBytes = n
-		return c
-	})
+	return optionFunc(func(c *config) { c.maxBytes = n })
 }
 
 // WithSampling keeps the spans of that fraction of the traces: 0.1 keeps one trace in ten. It
 // depends on the trace's id, so processes with the same fraction keep the same traces. The
 // others count in NameTotals, and their samples are kept. The default is 1: all.
 func WithSampling(fraction float64) Option {
-	return optionFunc(func(c config) config {
-		c.fraction = fraction
-		return c
-	})
+	return optionFunc(func(c *config) { c.fraction = fraction })
 }
 
 // WithSpanAttributes keeps attributes with these keys too, at most 64, beside the default ones
@@ -93,19 +87,13 @@ func WithSampling(fraction float64) Option {
 // people. Given again, it adds more.
 func WithSpanAttributes(keys ...string) Option {
 	keys = slices.Clone(keys)
-	return optionFunc(func(c config) config {
-		c.attributes = append(slices.Clip(c.attributes), keys...)
-		return c
-	})
+	return optionFunc(func(c *config) { c.attributes = append(c.attributes, keys...) })
 }
 
 // WithoutSpanAttributes keeps no attributes of spans, and no exceptions. It wins
 // over WithSpanAttributes. The description of a span's status is kept all the same.
 func WithoutSpanAttributes() Option {
-	return optionFunc(func(c config) config {
-		c.withoutAttributes = true
-		return c
-	})
+	return optionFunc(func(c *config) { c.withoutAttributes = true })
 }
 
 // WithDirectory also keeps profiles and spans in files of a directory, and starts with what
@@ -127,8 +115,5 @@ func WithoutSpanAttributes() Option {
 // Restored spans and windows have Earlier set, and count in [DirectoryStats] only. The store
 // needs a Shutdown. If OTEL_SDK_DISABLED or SPANPROF_DISABLED is true, the directory is not used.
 func WithDirectory(path string, maxBytes int64) Option {
-	return optionFunc(func(c config) config {
-		c.directory, c.directoryBytes = path, maxBytes
-		return c
-	})
+	return optionFunc(func(c *config) { c.directory, c.directoryBytes = path, maxBytes })
 }

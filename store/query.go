@@ -43,43 +43,27 @@ type Query struct {
 }
 
 // MatchOp compares a sample's label with a Matcher's value.
-type MatchOp int
+type MatchOp = segment.Op
 
 // The operators of a Matcher. A label that a sample lacks has the value "".
 const (
-	MatchEqual     = MatchOp(segment.Equal)
-	MatchNotEqual  = MatchOp(segment.NotEqual)
-	MatchRegexp    = MatchOp(segment.Regexp)
-	MatchNotRegexp = MatchOp(segment.NotRegexp)
+	MatchEqual     = segment.Equal
+	MatchNotEqual  = segment.NotEqual
+	MatchRegexp    = segment.Regexp
+	MatchNotRegexp = segment.NotRegexp
 )
 
-// Matcher is a condition on the labels of a sample. The zero Matcher matches every sample.
-type Matcher struct{ m segment.Matcher }
+// Matcher is a condition on the labels of a sample. The zero Matcher matches every sample. Its
+// methods Label, Op and Value return the arguments of NewMatcher, and Matches reports whether a
+// value meets it. OnSpan reports whether it is about the span of a sample, ListsIDs whether it
+// is one id or a list of them.
+type Matcher = segment.Matcher
 
 // NewMatcher returns a condition on a label. Regular expressions are RE2 and match the whole
 // value, as in PromQL. A list, a|b|c, may have any length, any other expression 1024 bytes.
 func NewMatcher(label string, op MatchOp, value string) (Matcher, error) {
-	m, err := segment.NewMatcher(label, segment.Op(op), value)
-	return Matcher{m}, err
+	return segment.NewMatcher(label, op, value)
 }
-
-// OnSpan reports whether the matcher is about the span of a sample, not about its labels.
-func (m Matcher) OnSpan() bool { return m.m.OnSpan() }
-
-// Label returns the name of the label.
-func (m Matcher) Label() string { return m.m.Label }
-
-// Op returns the operator.
-func (m Matcher) Op() MatchOp { return MatchOp(m.m.Op) }
-
-// Value returns what the label is compared with.
-func (m Matcher) Value() string { return m.m.Value }
-
-// Matches reports whether a label with the value meets the condition.
-func (m Matcher) Matches(value string) bool { return m.m.Matches(value) }
-
-// ListsIDs reports whether the matcher is one id, or a list of them.
-func (m Matcher) ListsIDs() bool { return m.m.ListsIDs() }
 
 // The errors of queries. ErrUnsupported is for sources that are no Store.
 var (
@@ -130,13 +114,8 @@ type Sum struct {
 
 // query returns the query of segments.
 func (q *Query) query() *segment.Query {
-	of := &segment.Query{Kind: q.Kind, Type: q.SampleType, Stacks: q.Stacks, By: q.Labels, Windows: q.Steps}
+	of := &segment.Query{Kind: q.Kind, Type: q.SampleType, Matchers: q.Matchers, Stacks: q.Stacks, By: q.Labels, Windows: q.Steps}
 	of.From, of.Until = bounds(q.From, q.Until)
-	for _, m := range q.Matchers {
-		if m.m.Label != "" {
-			of.Matchers = append(of.Matchers, m.m)
-		}
-	}
 	return of
 }
 

@@ -153,7 +153,7 @@ func (v *view) matcher(q *SpanQuery) func(ident.Key) bool {
 	}
 	var of []map[ident.Key]bool
 	for i := range q.Attributes {
-		of = append(of, v.held.SpansOf(v.ctx, &q.Attributes[i].m))
+		of = append(of, v.held.SpansOf(v.ctx, &q.Attributes[i]))
 	}
 	if part := strings.ToLower(q.Contains); part != "" {
 		of = append(of, v.held.Containing(v.ctx, func(text string) bool { return strings.Contains(strings.ToLower(text), part) }))

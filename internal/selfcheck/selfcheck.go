@@ -102,7 +102,7 @@ func Run(f *Facts) (findings []Finding, number int) {
 
 	p, s, on := &f.Profiler, &f.Store, f.Off == ""
 	measures := func(k exporter.Kind) bool { return p.Running && slices.Contains(p.Kinds, k) }
-	waits := measures(exporter.KindCPU) && p.CPUStart.IsZero() && p.Profilers < 2
+	waits := measures(exporter.KindCPU) && p.CPUEnd.IsZero() && p.Profilers < 2
 	lane := f.failing()
 	rounds := p.Wall.Rounds + p.Wall.RoundsSkipped
 	unrecorded := on && s.SpansEnded == 0 && s.SpansRunning == 0

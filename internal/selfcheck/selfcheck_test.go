@@ -26,7 +26,7 @@ func healthy() *selfcheck.Facts {
 	now := time.Now()
 	return &selfcheck.Facts{
 		Profiler: profiler.Status{
-			Running: true, Profilers: 1, Windows: 400, CPUStart: now, CPU: "profiling",
+			Running: true, Profilers: 1, Windows: 400, CPUEnd: now, CPU: "profiling",
 			Kinds: []exporter.Kind{exporter.KindCPU, exporter.KindMutex, exporter.KindBlock, exporter.KindWall},
 			Wall:  profiler.WallStatus{Rounds: 110, RoundsSkipped: 890},
 			Lanes: []exporter.Status{{Name: "store", LastError: errors.New("once"), LastErrorTime: now.Add(-1), LastSuccess: now}},
@@ -96,10 +96,10 @@ func TestFindings(t *testing.T) {
 		"public API":                    {func(f *selfcheck.Facts) { f.PublicAPI = true }, "labels-by-public-api"},
 		"CPU outside":                   {func(f *selfcheck.Facts) { f.Store.CPUTimeLabelled = 5 * time.Minute }, "cpu-outside-spans"},
 		"two profilers": {func(f *selfcheck.Facts) {
-			f.Profiler.Profilers, f.Profiler.CPUStart, f.Profiler.CPUForeign = 2, time.Time{}, 1
+			f.Profiler.Profilers, f.Profiler.CPUEnd, f.Profiler.CPUForeign = 2, time.Time{}, 1
 		}, "!!second-profiler"},
-		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUStart, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-waits"},
-		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUStart = time.Time{} }, "cpu-profile-waits"},
+		"foreign profile":           {func(f *selfcheck.Facts) { f.Profiler.CPUEnd, f.Profiler.CPUForeign = time.Time{}, 1 }, "!cpu-profile-waits"},
+		"a CPU profiler that waits": {func(f *selfcheck.Facts) { f.Profiler.CPUEnd = time.Time{} }, "cpu-profile-waits"},
 		"mutex":                     {func(f *selfcheck.Facts) { f.MutexFraction = 0 }, "!!mutex-without-fraction"},
 		"block":                     {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 6 }, "!block-without-rate"},
 		"block, not for long":       {func(f *selfcheck.Facts) { f.BlockEvents, f.Profiler.Windows = 0, 5 }, ""},

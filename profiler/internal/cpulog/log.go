@@ -74,7 +74,7 @@ type Log struct {
 	header  bool  // the next record is the header
 	inCode  bool  // a stack had an address of Go code
 	foreign int   // stacks before that
-	closing bool  // Close or Stop was called
+	closing bool  // Stop was called
 	over    bool  // ended is closed
 	readAt  int64 // all samples before this nanotime are counted
 	began   int64 // the nanotime of the last read, since its time, and used the CPU time then
@@ -278,14 +278,6 @@ func (l *Log) stopAndStart() {
 	l.readAt = goruntime.Nanotime()
 }
 
-// Close makes Run read at once. The caller stops the CPU profile afterwards.
-func (l *Log) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closing = true
-	signal(l.wake)
-}
-
 // Stop ends Run.
 func (l *Log) Stop() {
 	l.mu.Lock()
@@ -295,13 +287,6 @@ func (l *Log) Stop() {
 		l.setRate(0)
 	}
 	signal(l.wake)
-}
-
-// Start returns the start of the open part.
-func (l *Log) Start() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.open.start
 }
 
 func signal(token chan<- struct{}) {

@@ -40,8 +40,8 @@ const (
 // Matcher is a condition on a label, or on an attribute of a span if the label begins with
 // "span.".
 type Matcher struct {
-	Label, Value string
-	Op           Op
+	label, value string
+	op           Op
 	re           *regexp.Regexp
 	// list has the values of an expression that is a list, nil for another.
 	list map[string]bool
@@ -53,7 +53,7 @@ const maxExpression = 1024
 // NewMatcher returns a matcher. Expressions are RE2 and match the whole value. A list of
 // values, a|b|c, may have any length.
 func NewMatcher(label string, op Op, value string) (Matcher, error) {
-	m := Matcher{Label: label, Value: value, Op: op}
+	m := Matcher{label: label, value: value, op: op}
 	switch {
 	case op == Equal || op == NotEqual:
 		return m, nil
@@ -88,33 +88,40 @@ func parseList(expression string) map[string]bool {
 	return list
 }
 
+// Label returns the name of the label.
+func (m Matcher) Label() string { return m.label }
+
+// Op returns the operator.
+func (m Matcher) Op() Op { return m.op }
+
+// Value returns what the label is compared with.
+func (m Matcher) Value() string { return m.value }
+
 // Matches reports whether a value meets the condition.
-func (m *Matcher) Matches(value string) bool {
+func (m Matcher) Matches(value string) bool {
 	switch {
 	case m.re != nil:
-		return m.re.MatchString(value) == (m.Op == Regexp)
+		return m.re.MatchString(value) == (m.op == Regexp)
 	case m.list != nil:
-		return m.list[value] == (m.Op == Regexp)
+		return m.list[value] == (m.op == Regexp)
 	}
-	return (value == m.Value) == (m.Op == Equal)
+	return (value == m.value) == (m.op == Equal)
 }
 
 // matchesAny reports whether one of several values meets the condition, or all if it is a
 // negative one. Without values, "" counts.
-func (m *Matcher) matchesAny(values []string) bool {
+func (m Matcher) matchesAny(values []string) bool {
 	if len(values) == 0 {
 		return m.Matches("")
 	}
-	if m.Op == NotEqual || m.Op == NotRegexp {
+	if m.op == NotEqual || m.op == NotRegexp {
 		return !slices.ContainsFunc(values, func(v string) bool { return !m.Matches(v) })
 	}
 	return slices.ContainsFunc(values, m.Matches)
 }
 
 // OnSpan reports whether the condition is about the span of a row.
-func (m *Matcher) OnSpan() bool {
-	return strings.HasPrefix(m.Label, attributePrefix)
-}
+func (m Matcher) OnSpan() bool { return strings.HasPrefix(m.label, attributePrefix) }
 
 func isID(label string) bool {
 	switch label {
@@ -125,8 +132,8 @@ func isID(label string) bool {
 }
 
 // ListsIDs reports whether the condition lists ids. Rows without the label never match.
-func (m *Matcher) ListsIDs() bool {
-	return isID(m.Label) && (m.Op == Equal && m.Value != "" || m.Op == Regexp && m.list != nil && !m.list[""])
+func (m Matcher) ListsIDs() bool {
+	return isID(m.label) && (m.op == Equal && m.value != "" || m.op == Regexp && m.list != nil && !m.list[""])
 }
 
 // match is the groups of a segment that matchers select, all if is is nil. first and last bound
@@ -165,15 +172,15 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 				profile, span := s.idsIn(g)
 				return named[profile] || named[span]
 			})
-		case isID(of.Label):
+		case isID(of.label):
 			ids = append(ids, s.matchID(of))
 			if groups := s.groupsWith(of); groups != nil {
 				some = slices.Values(groups)
 			}
 		default:
-			absent := w.resourceLabel(of.Label)
+			absent := w.resourceLabel(of.label)
 			for set := range labels {
-				labels[set] = labels[set] && of.Matches(cmp.Or(s.value(uint32(set), of.Label), absent))
+				labels[set] = labels[set] && of.Matches(cmp.Or(s.value(uint32(set), of.label), absent))
 			}
 		}
 	}
@@ -192,12 +199,12 @@ func (v *View) match(ctx context.Context, s *Segment, w *window, matchers []Matc
 
 // groupsWith returns the groups of all spans that a condition lists, nil if it lists none.
 func (s *Segment) groupsWith(m *Matcher) []uint32 {
-	if !m.ListsIDs() || m.Label != labelkey.ProfileID && m.Label != labelkey.SpanID {
+	if !m.ListsIDs() || m.label != labelkey.ProfileID && m.label != labelkey.SpanID {
 		return nil
 	}
 	values := m.list
-	if m.Op == Equal {
-		values = map[string]bool{m.Value: true}
+	if m.op == Equal {
+		values = map[string]bool{m.value: true}
 	}
 	groups := []uint32{}
 	for value := range values {
@@ -215,17 +222,17 @@ func (s *Segment) groupsWith(m *Matcher) []uint32 {
 // matchID returns a function that evaluates a condition on an id. An equality matcher on
 // profile_id or span_id matches a group if either label has the value.
 func (s *Segment) matchID(m *Matcher) func(uint32) bool {
-	equality := m.Op == Equal || m.Op == NotEqual
-	either := equality && m.Value != "" && (m.Label == labelkey.ProfileID || m.Label == labelkey.SpanID)
-	of, _ := trace.TraceIDFromHex(m.Value) // zero if it is none
+	equality := m.op == Equal || m.op == NotEqual
+	either := equality && m.value != "" && (m.label == labelkey.ProfileID || m.label == labelkey.SpanID)
+	of, _ := trace.TraceIDFromHex(m.value) // zero if it is none
 	return func(g uint32) bool {
 		switch {
 		case either:
-			return (s.label(g, labelkey.ProfileID) == m.Value || s.label(g, labelkey.SpanID) == m.Value) == (m.Op == Equal)
-		case m.Label == labelkey.TraceID && equality && of.IsValid() && !s.groups.list[g].odd:
-			return (s.groups.list[g].trace == of) == (m.Op == Equal)
+			return (s.label(g, labelkey.ProfileID) == m.value || s.label(g, labelkey.SpanID) == m.value) == (m.op == Equal)
+		case m.label == labelkey.TraceID && equality && of.IsValid() && !s.groups.list[g].odd:
+			return (s.groups.list[g].trace == of) == (m.op == Equal)
 		}
-		return m.Matches(s.label(g, m.Label))
+		return m.Matches(s.label(g, m.label))
 	}
 }
 

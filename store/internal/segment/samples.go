@@ -150,7 +150,7 @@ func (v *View) find(ctx context.Context, q *Query) (list []found, err error) {
 	if slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.OnSpan() || m.ListsIDs() }) {
 		segments = v.whole
 	}
-	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.Label == serviceName || m.Label == serviceVersion })
+	onService := slices.ContainsFunc(q.Matchers, func(m Matcher) bool { return m.label == serviceName || m.label == serviceVersion })
 	until := cmp.Or(q.Until, math.MaxInt64)
 	for _, s := range segments {
 		matches := make(map[[2]string]*match) // by resource, if the query is about it

@@ -186,7 +186,7 @@ func (v *View) Containing(ctx context.Context, contains func(string) bool) map[i
 // SpansOf returns the spans with a record that meet a condition on spans. It returns some of
 // them if the context ends first.
 func (v *View) SpansOf(ctx context.Context, m *Matcher) map[ident.Key]bool {
-	ids, key := make(map[ident.Key]bool), m.Label[len(attributePrefix):]
+	ids, key := make(map[ident.Key]bool), m.label[len(attributePrefix):]
 	values := remember(func(set string) (values []string) {
 		for _, e := range v.Attributes(set) {
 			if e.Key == key {
