@@ -26,9 +26,8 @@ type Result struct {
 	// Samples is the number of CPU samples, CPU their time.
 	Samples int64
 	CPU     time.Duration
-	// Functions is the number of functions on the stacks, Replicas the number of runs of
-	// processes with a usable profile.
-	Functions, Replicas int
+	// Replicas is the number of runs of processes with a usable profile.
+	Replicas int
 	// LeftOut has an error for each source that cannot be used. It begins with the name
 	// of the source, and may wrap ErrNotCPU.
 	LeftOut []error

@@ -59,7 +59,7 @@ func runPGO(ctx context.Context, c *call) error {
 		return fmt.Errorf("pgo: %w", err)
 	}
 	fmt.Fprintf(c.stdout, "%s: %s of %s, %v of CPU time, from %s\n", *out, termtext.Plural(result.Samples, "sample"),
-		termtext.Plural(result.Functions, "function"), result.CPU.Round(time.Millisecond), termtext.Plural(result.Replicas, "replica"))
+		termtext.Plural(len(result.Profile.Function), "function"), result.CPU.Round(time.Millisecond), termtext.Plural(result.Replicas, "replica"))
 	return nil
 }
 

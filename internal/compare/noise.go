@@ -85,7 +85,7 @@ func newPrior(pairs, parts []pair) prior {
 	mean := m.mean - digamma(df/2) + math.Log(df/2)
 	p.degrees = mostDegrees
 	if excess := m.variance - trigamma(df/2); excess > 0 {
-		p.degrees = min(mostDegrees, 2*inverseTrigamma(excess))
+		p.degrees = min(mostDegrees, 2*inverse(trigamma, excess))
 		mean += digamma(p.degrees/2) - math.Log(p.degrees/2)
 	}
 	p.scale = max(1, math.Exp(mean))

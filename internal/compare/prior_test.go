@@ -64,7 +64,7 @@ func TestPrior(t *testing.T) {
 	}
 	p = newPrior(spread, parts)
 	excess := 9.0/4*20/19 - trigamma(2)
-	close(t, "degrees of a spread", p.degrees, 2*inverseTrigamma(excess))
+	close(t, "degrees of a spread", p.degrees, 2*inverse(trigamma, excess))
 	close(t, "scale of a spread", p.scale, math.Exp(1.5-digamma(2)+math.Log(2)+digamma(p.degrees/2)-math.Log(p.degrees/2)))
 
 	// A small excess would have more degrees.

@@ -18,23 +18,7 @@ func twoSided(t, df float64) float64 {
 // quantile returns the t that a value of Student's distribution exceeds with probability
 // p, for p up to one half.
 func quantile(p, df float64) float64 {
-	high := 1.0
-	for twoSided(high, df) > 2*p {
-		high *= 2
-	}
-	low := 0.0
-	for {
-		mid := low + (high-low)/2
-		if mid == low || mid == high {
-			break
-		}
-		if twoSided(mid, df) > 2*p {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
+	return inverse(func(t float64) float64 { return twoSided(t, df) }, 2*p)
 }
 
 // incompleteBeta is the regularized incomplete beta function, for 0 <= x <= 1.
@@ -118,12 +102,12 @@ func trigamma(x float64) float64 {
 	return sum + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f/42))
 }
 
-// inverseTrigamma returns the x at which trigamma is y, for y above 0.
-func inverseTrigamma(y float64) float64 {
-	low, high := 1e-9, 1e9 // trigamma falls
-	for range 200 {
+// inverse returns the x from 1e-9 to 1e9 at which f, which falls, is y.
+func inverse(f func(float64) float64, y float64) float64 {
+	low, high := 1e-9, 1e9
+	for range 100 { // halving its logarithm leaves no digit open
 		mid := math.Sqrt(low * high)
-		if trigamma(mid) > y {
+		if f(mid) > y {
 			low = mid
 		} else {
 			high = mid

@@ -77,8 +77,8 @@ func TestGamma(t *testing.T) {
 		{"digamma(100)", digamma(100), 4.600161852738087},
 		{"trigamma(1)", trigamma(1), math.Pi * math.Pi / 6},
 		{"trigamma(1/2)", trigamma(0.5), math.Pi * math.Pi / 2},
-		{"inverseTrigamma(trigamma(3))", inverseTrigamma(trigamma(3)), 3},
-		{"inverseTrigamma(trigamma(0.2))", inverseTrigamma(trigamma(0.2)), 0.2},
+		{"inverse(trigamma, trigamma(3))", inverse(trigamma, trigamma(3)), 3},
+		{"inverse(trigamma, trigamma(0.2))", inverse(trigamma, trigamma(0.2)), 0.2},
 	} {
 		if math.Abs(test.got-test.want) > 1e-9 {
 			t.Errorf("%s = %v, want %v", test.name, test.got, test.want)
