@@ -11,10 +11,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/spanprof/spanprof/internal/loudskip"
 )
@@ -47,15 +52,15 @@ func needAgent(t *testing.T) string {
 	return ""
 }
 
-// buildPrograms builds programs of internal/integration, in a directory that all users can read.
-func buildPrograms(t *testing.T, names ...string) string {
+// buildTarget builds internal/integration/ebpftarget, in a directory that all users can read.
+func buildTarget(t *testing.T) string {
 	t.Helper()
-	dir := publicDirectory(t)
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-C", "../../internal/integration", "-trimpath", "-o", dir + "/"}, names...)...)
+	target := filepath.Join(publicDirectory(t), "ebpftarget")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../internal/integration", "-trimpath", "-o", target, "./ebpftarget")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return dir
+	return target
 }
 
 // startAgent runs the agent until the end of the test, and returns when it samples. The
@@ -65,7 +70,7 @@ func startAgent(t *testing.T, command ...string) <-chan struct{} {
 	cmd := exec.Command(command[0], command[1:]...)
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Start(); err != nil {
+	if err := startUnlocked(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ready, ended := make(chan struct{}), make(chan struct{})
@@ -101,6 +106,50 @@ func startAgent(t *testing.T, command ...string) <-chan struct{} {
 		t.Fatalf("the agent has ended: %v", cmd.ProcessState)
 	}
 	return ended
+}
+
+// startUnlocked starts a command that insists on locking unlimited memory, also on a machine
+// that does not grant it. OpenTelemetry's eBPF profiler raises RLIMIT_MEMLOCK, and ends if that
+// fails. Linux has not needed the limit for eBPF since 5.11. A process inherits the filter of
+// the thread that starts it.
+func startUnlocked(cmd *exec.Cmd) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		err := answerMemlock()
+		if err == nil {
+			err = cmd.Start()
+		}
+		result <- err
+	}()
+	return <-result
+}
+
+// answerMemlock has the kernel answer 0 to prlimit64(pid, RLIMIT_MEMLOCK, new, old) with a new
+// limit, without executing it: on this thread.
+func answerMemlock() error {
+	const load = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	const jumpEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	const answer = unix.BPF_RET | unix.BPF_K
+	program := []unix.SockFilter{ // the offsets are of struct seccomp_data
+		{Code: load, K: 0}, // the call
+		{Code: jumpEqual, K: unix.SYS_PRLIMIT64, Jf: 5},
+		{Code: load, K: 24}, // resource
+		{Code: jumpEqual, K: unix.RLIMIT_MEMLOCK, Jf: 3},
+		{Code: load, K: 32}, // new, its lower half
+		{Code: jumpEqual, K: 0, Jt: 1},
+		{Code: answer, K: unix.SECCOMP_RET_ERRNO},
+		{Code: answer, K: unix.SECCOMP_RET_ALLOW},
+	}
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	const setModeFilter = 1
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, setModeFilter, 0, uintptr(unsafe.Pointer(&filter))); errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
 }
 
 // agentCapabilities returns the agent's capabilities in the files of deploy, which must

@@ -26,7 +26,7 @@ import (
 // socket. Listen needs Linux.
 func Listen(path string) (*Listener, error) {
 	own := uint32(os.Geteuid())
-	if err := checkDirectory(filepath.Dir(path), own); err != nil {
+	if err := handout.CheckDirectory(filepath.Dir(path), own); err != nil {
 		return nil, fmt.Errorf("receiver: socket %s: %w", path, err)
 	}
 	mode := os.FileMode(0o600)
@@ -54,7 +54,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		user, err := peerUser(conn)
+		user, err := handout.PeerUser(conn)
 		if err == nil && slices.Contains(l.users, user) {
 			return conn, nil
 		}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spanprof/spanprof/ebpfbridge/internal/handout"
 )
 
 // privateDirectory returns a directory that passes Listen's check.
@@ -147,7 +149,7 @@ func TestListenDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := checkDirectory(private+"/fine", uint32(os.Geteuid())+2); err == nil || !strings.Contains(err.Error(), "owner") {
+	if err := handout.CheckDirectory(private+"/fine", uint32(os.Geteuid())+2); err == nil || !strings.Contains(err.Error(), "owner") {
 		t.Errorf("got %v, want an error for another owner", err)
 	}
 }

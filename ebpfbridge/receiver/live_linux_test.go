@@ -63,10 +63,9 @@ func startLive(t *testing.T) live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := buildPrograms(t, "./memlock", "./ebpftarget")
 	r, _ := newReceiver(t)
 	l := live{
-		target:   filepath.Join(dir, "ebpftarget"),
+		target:   buildTarget(t),
 		messages: make(chan *collectorpb.ExportProfilesServiceRequest, 1000),
 	}
 	serving(t, func(ctx context.Context) error {
@@ -78,7 +77,7 @@ func startLive(t *testing.T) live {
 			return nil
 		})
 	})
-	l.ended = startAgent(t, "setpriv", "--inh-caps=-all", "--bounding-set=-all,+"+strings.Join(agentCapabilities(t), ",+"), filepath.Join(dir, "memlock"), agent,
+	l.ended = startAgent(t, "setpriv", "--inh-caps=-all", "--bounding-set=-all,+"+strings.Join(agentCapabilities(t), ",+"), agent,
 		"-collection-agent", "unix://"+path, "-disable-tls", "-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	return l
 }

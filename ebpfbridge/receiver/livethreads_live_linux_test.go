@@ -54,13 +54,13 @@ type threadsResult struct {
 func TestLiveThreads(t *testing.T) {
 	agent := needAgent(t)
 	h, path := serveHost(t)
-	dir := buildPrograms(t, "./memlock", "./ebpftarget")
-	startAgent(t, filepath.Join(dir, "memlock"), agent, "-collection-agent", serveTCP(t, h.core, h.take), "-disable-tls",
+	target := buildTarget(t)
+	startAgent(t, agent, "-collection-agent", serveTCP(t, h.core, h.take), "-disable-tls",
 		"-t", "go,labels", "-samples-per-second", "397", "-reporter-interval", "1s", "-reporter-jitter", "0")
 	for name, flags := range map[string]uintptr{"same pid namespace": 0, "namespaces of its own": syscall.CLONE_NEWPID | syscall.CLONE_NEWNET} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runThreads(t, filepath.Join(dir, "ebpftarget"), path, flags)
+			r := runThreads(t, target, path, flags)
 			t.Logf("%+v", r)
 			if (flags != 0) != (r.PID == 1) {
 				t.Errorf("the program knows itself as %d", r.PID)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
@@ -35,9 +34,22 @@ func newExporter(t *testing.T, b *backend, opts ...otlp.Option) *exporter.Queue 
 	return e
 }
 
+// export exports a profile with a number of samples of a span.
 func export(t *testing.T, e *exporter.Queue, number int64) {
 	t.Helper()
-	if err := e.Export(t.Context(), otlptest.Profile(number)); err != nil {
+	p := exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+		Sample: []*profile.Sample{{
+			Value: []int64{number},
+			Label: map[string][]string{
+				"trace_id":   {"0123456789abcdef0123456789abcdef"},
+				"span_id":    {"0123456789abcdef"},
+				"profile_id": {"0123456789abcdef"},
+				"span_name":  {"GET /"},
+			},
+		}},
+	})
+	if err := e.Export(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,7 +13,7 @@ require (
 	go.opentelemetry.io/otel v1.47.0 // the newest: the root module alone is tested with the oldest
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
-	golang.org/x/sys v0.48.0 // thread ids, seccomp
+	golang.org/x/sys v0.48.0 // thread ids
 )
 
 require (

@@ -28,22 +28,14 @@ type process struct {
 
 // peerOf returns the process that connected. The caller must close it.
 func peerOf(conn net.Conn) (*process, error) {
-	raw, err := conn.(*net.UnixConn).SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	var cred *unix.Ucred
 	pidfd := -1
-	controlErr := raw.Control(func(fd uintptr) {
-		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil {
-			return
-		}
-		if n, pidfdErr := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); pidfdErr == nil {
+	cred, err := credentials(conn, func(fd int) {
+		if n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
 			pidfd = n
 		}
 	})
-	if err := errors.Join(controlErr, err); err != nil {
-		return nil, fmt.Errorf("SO_PEERCRED: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	if cred.Pid == 0 {
 		return nil, errors.New("the process is not visible here: run hostview in the host's pid namespace")

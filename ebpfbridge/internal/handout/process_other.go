@@ -10,7 +10,7 @@ import (
 	"net"
 )
 
-var errLinux = errors.New("the hand-out needs Linux, which reports the process of a connection")
+var errLinux = errors.New("the sockets of agents and programs need Linux, which reports the process of a connection")
 
 // process is one process for as long as it lives, not the next one with its id.
 type process struct {
@@ -30,3 +30,9 @@ func (*process) started() (uint64, error) { return 0, errLinux }
 
 // CheckNamespace returns an error without Linux.
 func CheckNamespace() error { return errLinux }
+
+// CheckDirectory returns an error without Linux.
+func CheckDirectory(string, uint32) error { return errLinux }
+
+// PeerUser returns an error without Linux.
+func PeerUser(net.Conn) (uint32, error) { return 0, errLinux }

@@ -24,7 +24,6 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
@@ -54,7 +53,7 @@ func inMemory(t *testing.T, answer answerFunc, dial func(net.Conn) (net.Conn, er
 func export3(t *testing.T, e *exporter.Queue) {
 	t.Helper()
 	for range 3 {
-		if err := e.Export(t.Context(), otlptest.Profile(1)); err != nil {
+		if err := e.Export(t.Context(), oneSample); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(30 * time.Second)
@@ -179,7 +178,7 @@ func TestPingsAreTolerated(t *testing.T) {
 				return c, nil
 			})
 			for range 20 {
-				if err := e.Export(t.Context(), otlptest.Profile(1)); err != nil {
+				if err := e.Export(t.Context(), oneSample); err != nil {
 					t.Error(err)
 				}
 				time.Sleep(interval)

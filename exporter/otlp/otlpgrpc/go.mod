@@ -3,7 +3,7 @@ module github.com/spanprof/spanprof/exporter/otlp/otlpgrpc
 go 1.26.0
 
 require (
-	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect; tests
+	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // tests
 	github.com/spanprof/spanprof v0.0.0
 	github.com/spanprof/spanprof/exporter/otlp v0.0.0
 	go.opentelemetry.io/otel v1.45.0 // as exporter/otlp

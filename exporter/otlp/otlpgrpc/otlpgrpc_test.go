@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -23,13 +24,17 @@ import (
 
 	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/exporter/otlp"
-	"github.com/spanprof/spanprof/exporter/otlp/internal/otlptest"
 	"github.com/spanprof/spanprof/exporter/otlp/otlpgrpc"
 	"github.com/spanprof/spanprof/internal/leaktest"
 	"github.com/spanprof/spanprof/internal/report/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
+
+var oneSample = exporter.NewParsedProfile(exporter.Window{Kind: exporter.KindCPU}, &profile.Profile{
+	SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+	Sample:     []*profile.Sample{{Value: []int64{1}}},
+})
 
 // export gives a profile to a new exporter, which is shut down with the test.
 func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
@@ -43,7 +48,7 @@ func export(t *testing.T, opts ...otlp.Option) *exporter.Queue {
 			t.Error(err)
 		}
 	})
-	if err := e.Export(t.Context(), otlptest.Profile(1)); err != nil {
+	if err := e.Export(t.Context(), oneSample); err != nil {
 		t.Fatal(err)
 	}
 	return e

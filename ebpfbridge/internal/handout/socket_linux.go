@@ -1,7 +1,7 @@
 // Copyright The spanprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package receiver
+package handout
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkDirectory returns an error if other users than root and own may write to a
+// CheckDirectory returns an error if other users than root and own may write to a
 // directory, or may replace it.
-func checkDirectory(dir string, own uint32) error {
+func CheckDirectory(dir string, own uint32) error {
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -47,18 +47,29 @@ func checkDirectory(dir string, own uint32) error {
 	return nil
 }
 
-// peerUser returns the effective user id of the process that connected.
-func peerUser(conn net.Conn) (uint32, error) {
-	raw, err := conn.(*net.UnixConn).SyscallConn()
+// PeerUser returns the effective user id of the process that connected.
+func PeerUser(conn net.Conn) (uint32, error) {
+	peer, err := credentials(conn, func(int) {})
 	if err != nil {
 		return 0, err
 	}
-	var peer *unix.Ucred
+	return peer.Uid, nil
+}
+
+// credentials returns the process that connected and its user. It calls with for the descriptor
+// of the connection.
+func credentials(conn net.Conn, with func(fd int)) (peer *unix.Ucred, err error) {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return nil, err
+	}
 	controlErr := raw.Control(func(fd uintptr) {
-		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			with(int(fd))
+		}
 	})
 	if err := errors.Join(controlErr, err); err != nil {
-		return 0, fmt.Errorf("SO_PEERCRED: %w", err)
+		return nil, fmt.Errorf("SO_PEERCRED: %w", err)
 	}
-	return peer.Uid, nil
+	return peer, nil
 }
