@@ -5,7 +5,6 @@ package flameql
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,9 +19,6 @@ var Operators = map[store.MatchOp]string{
 	store.MatchRegexp:    "=~",
 	store.MatchNotRegexp: "!~",
 }
-
-// operators has the longer spellings first.
-var operators = []store.MatchOp{store.MatchRegexp, store.MatchNotRegexp, store.MatchNotEqual, store.MatchEqual}
 
 const spaces = " \t\r\n"
 
@@ -105,6 +101,9 @@ func (p *parser) query() (Query, error) {
 // is the type.
 func (p *parser) name(end int) (Query, error) {
 	name := strings.TrimRight(p.text[:end], spaces)
+	if t, ok := typeByPyroscopeID(strings.TrimLeft(name, spaces)); ok {
+		return Query{Type: t}, nil
+	}
 	if end == len(p.text) && strings.ContainsAny(name, "\"`") { // accepted, it would answer for the whole process
 		return Query{}, p.fail("conditions are in braces, as in .cpu{span_name=\"NAME\"}: curl removes { and }: use -g or --data-urlencode")
 	}
@@ -133,8 +132,17 @@ func (p *parser) matcher() (store.Matcher, error) {
 		return store.Matcher{}, p.expected(`a label name or "}"`)
 	}
 	p.space()
-	op := slices.IndexFunc(operators, func(op store.MatchOp) bool { return p.skip(Operators[op]) })
-	if op < 0 {
+	var op store.MatchOp
+	switch {
+	case p.skip("=~"):
+		op = store.MatchRegexp
+	case p.skip("!~"):
+		op = store.MatchNotRegexp
+	case p.skip("!="):
+		op = store.MatchNotEqual
+	case p.skip("="):
+		op = store.MatchEqual
+	default:
 		return store.Matcher{}, p.expected("one of = != =~ !~")
 	}
 	p.space()
@@ -143,7 +151,7 @@ func (p *parser) matcher() (store.Matcher, error) {
 	if err != nil {
 		return store.Matcher{}, err
 	}
-	m, err := store.NewMatcher(label, operators[op], value)
+	m, err := store.NewMatcher(label, op, value)
 	if err != nil {
 		p.pos = start
 		return store.Matcher{}, p.fail(err.Error())

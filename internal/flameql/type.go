@@ -4,6 +4,7 @@
 package flameql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spanprof/spanprof/exporter"
@@ -61,14 +62,42 @@ func Other(kind exporter.Kind) (Type, bool) {
 	return Type{Name: string(kind), Kind: kind, Label: name, Words: name}, ok && name != ""
 }
 
-// TypeByName returns the type with a name, also of a column of another tool.
+// TypeByName returns the type with a name, also of a column of another tool. goroutines is the
+// name in pyroscope-go before v1.5.0.
 func TypeByName(name string) (Type, bool) {
+	if name == "goroutines" {
+		name = "goroutine"
+	}
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
 		}
 	}
 	return Other(exporter.Kind(name))
+}
+
+// typeByPyroscopeID returns the type of a query of Pyroscope: profile, sample type and unit,
+// period type and unit. The period by OTLP differs from the period by a push. The service of
+// such a query is a condition on service_name.
+func typeByPyroscopeID(id string) (Type, bool) {
+	parts := strings.Split(id, ":")
+	if len(parts) != 5 {
+		return Type{}, false
+	}
+	kind := exporter.Kind(parts[0])
+	switch parts[0] {
+	case "process_cpu":
+		kind = exporter.KindCPU
+	case "goroutines":
+		kind = exporter.KindGoroutine
+	case "memory":
+		kind = exporter.KindHeap
+	}
+	i := slices.IndexFunc(Types, func(t Type) bool { return t.Kind == kind && t.SampleType == parts[1] && t.Unit == parts[2] })
+	if i < 0 {
+		return Type{}, false
+	}
+	return Types[i], true
 }
 
 func typeNames() string {
