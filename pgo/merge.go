@@ -169,7 +169,7 @@ func (m *merger) result() (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pgo: %w", err)
 	}
-	merged.Comments = []string{"made by spanprof pgo for go build -pgo"}
+	merged.Comments = m.comments()
 	result := &Result{Profile: merged, Samples: m.samples, CPU: time.Duration(m.cpu), Replicas: len(m.replicas)}
 	result.Warnings = m.warnings(pgocheck.Unseen(merged, countValue))
 	return result, nil
@@ -202,6 +202,18 @@ func list(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
 	}
 	return strings.Join(names, ", ")
+}
+
+// comments returns the origin of default.pgo.
+func (m *merger) comments() []string {
+	comments := []string{"made by spanprof pgo for go build -pgo"}
+	if m.span != "" {
+		comments = append(comments, fmt.Sprintf("samples of spans named %q", m.span))
+	}
+	if len(m.programs) > 0 {
+		comments = append(comments, "from "+list(m.programs))
+	}
+	return comments
 }
 
 var (

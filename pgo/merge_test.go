@@ -64,7 +64,7 @@ func TestStrip(t *testing.T) {
 	if result.Samples != 1100 || result.CPU != 11*time.Second || len(result.Profile.Function) != 3 || result.Replicas != 1 || len(result.Warnings) > 0 || len(result.LeftOut) > 0 {
 		t.Errorf("got %+v", result)
 	}
-	if diff := cmp.Diff([]string{"made by spanprof pgo for go build -pgo"}, got.Comments); diff != "" {
+	if diff := cmp.Diff([]string{"made by spanprof pgo for go build -pgo", "from shop"}, got.Comments); diff != "" {
 		t.Error(diff)
 	}
 }
