@@ -125,10 +125,7 @@ func (s *Store) ForceFlush(ctx context.Context) error {
 		return exporter.ErrShutdown
 	}
 	s.intake.Drain()
-	if !s.room.Flush(ctx.Done()) {
-		return ctx.Err()
-	}
-	return nil
+	return s.room.Flush(ctx)
 }
 
 // Shutdown stops accepting profiles. Queries still answer, and the span processor still
