@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"path/filepath"
 
 	"github.com/spanprof/spanprof/internal/atomicfile"
@@ -40,10 +39,10 @@ func (p *Profiling) WriteReport(w io.Writer) error {
 
 // report returns the page of the slowest spans as one file.
 func (p *Profiling) report(ctx context.Context) ([]byte, error) {
-	r := (&http.Request{
-		Method: http.MethodGet, Host: "localhost", Header: http.Header{},
-		URL: &url.URL{Path: "/", RawQuery: "format=frozen&order=slowest"},
-	}).WithContext(ctx)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/?format=frozen&order=slowest", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
 	w := response{header: http.Header{}}
 	p.handler.ServeHTTP(&w, r)
 	if w.status != http.StatusOK {

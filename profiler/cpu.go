@@ -25,8 +25,6 @@ var (
 	errDeaf           = errors.New("cpu profile: there are no samples: something else in this process, a C library for example, handles SIGPROF, the signal by which the runtime takes them; have it leave that signal to Go")
 )
 
-var _ sampler = (*cpu)(nil)
-
 // cpu is the owner of the runtime's CPU profiler. A process has one, and the program may use
 // it too: cpu never ends a profile that is not its own. Only the loop calls its methods.
 type cpu struct {

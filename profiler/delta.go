@@ -17,8 +17,6 @@ import (
 	"github.com/spanprof/spanprof/internal/marker/decode"
 )
 
-var _ sampler = (*delta)(nil)
-
 // delta takes the difference between two profiles of heap, mutex or block. The runtime counts
 // from the start of the process.
 type delta struct {
@@ -60,8 +58,6 @@ func marked(w exporter.Window, pprof []byte) (*exporter.Profile, error) {
 }
 
 func (d *delta) stop() (*exporter.Profile, error) { return d.rotate() }
-
-var _ sampler = goroutines{}
 
 // goroutines counts goroutines at the end of each window, by stack and labels.
 type goroutines struct{}

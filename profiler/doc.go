@@ -37,9 +37,7 @@
 // # Windows
 //
 // Each CPU sample has the time at which it was taken, and windows are cut by these times. So
-// are the profiles of [Profiler.Profile]. The runtime continues to take samples while the
-// process uses CPU time, and while it is idle. Only after idle time, if the process has used CPU
-// time since, it may be stopped for about 0.1 ms.
+// are the profiles of [Profiler.Profile], which describes what that costs.
 //
 // Samples are compared with the end of the span in their labels. A goroutine keeps the labels
 // that it was started with, also after the end of the span. Its later samples have the labels
@@ -87,10 +85,8 @@
 // Spans shorter than the time between rounds seldom have a sample, and then one that is longer
 // than they were: they are right in the sum over many.
 //
-// A time between rounds counts at most three times its plan. The rest is unwatched: the process
-// was stopped or suspended, or waited for a CPU. It is in no profile. Neither is a window
-// without a round. [WallStatus] has the sum. A comment of each profile has the times
-// between rounds. The viewer estimates errors from them.
+// Time that no round watched is in no profile: see [WallStatus]. A comment of each profile has
+// the times between rounds. The viewer estimates errors from them.
 //
 // # Limits
 //

@@ -28,14 +28,13 @@ const stopGrace = 500 * time.Millisecond
 // Profiler measures the process, window after window, and gives each window's profile to its
 // exporter. It is safe for concurrent use.
 type Profiler struct {
-	lanes      *exporter.Multi
-	reporter   report.Reporter
-	config     config
-	disabled   bool
-	metrics    []metric.Int64Counter // one for each of counters
-	background context.Context       // of no span: a loss belongs to none
-	published  atomic.Pointer[Status]
-	unclosed   atomic.Int64 // how many windows Shutdown has not closed (yet)
+	lanes     *exporter.Multi
+	reporter  report.Reporter
+	config    config
+	disabled  bool
+	metrics   []metric.Int64Counter // one for each of counters
+	published atomic.Pointer[Status]
+	unclosed  atomic.Int64 // how many windows Shutdown has not closed (yet)
 
 	flushes chan chan struct{} // closed by the loop after its next rotation
 	calls   chan func()        // run by the loop
@@ -77,18 +76,17 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 		return nil, err
 	}
 	p := &Profiler{
-		lanes:      exporter.NewMulti(exp),
-		config:     c,
-		disabled:   env.Off(c.optIn),
-		metrics:    metrics,
-		background: context.Background(),
-		flushes:    make(chan chan struct{}),
-		calls:      make(chan func()),
-		stop:       make(chan struct{}),
-		done:       make(chan struct{}),
-		shut:       make(chan struct{}),
-		cpu:        newCPU(c),
-		wall:       newWallClock(c.wallBudget),
+		lanes:    exporter.NewMulti(exp),
+		config:   c,
+		disabled: env.Off(c.optIn),
+		metrics:  metrics,
+		flushes:  make(chan chan struct{}),
+		calls:    make(chan func()),
+		stop:     make(chan struct{}),
+		done:     make(chan struct{}),
+		shut:     make(chan struct{}),
+		cpu:      newCPU(c),
+		wall:     newWallClock(c.wallBudget),
 	}
 	p.publish()
 	if p.disabled {

@@ -4,6 +4,7 @@
 package profiler
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -109,7 +110,7 @@ func (p *Profiler) publish() {
 	}
 	for i, c := range counters {
 		if n := c.of(s) - c.of(before); n > 0 {
-			p.metrics[i].Add(p.background, int64(n))
+			p.metrics[i].Add(context.Background(), int64(n)) // of no span: a loss belongs to none
 		}
 	}
 }

@@ -35,8 +35,6 @@ type WallStatus struct {
 	Samples, SamplesDropped uint64
 }
 
-var _ sampler = (*wallClock)(nil)
-
 // wallClock makes windows of the samples of package wall.
 type wallClock struct{ sampler *wall.Sampler }
 

@@ -60,14 +60,6 @@ func newConfig(opts []Option) (config, error) {
 	return c, nil
 }
 
-// attributeKeys returns the attributes to keep, nil for none.
-func (c config) attributeKeys() *attributes.Keys {
-	if c.withoutAttributes {
-		return nil
-	}
-	return attributes.NewKeys(c.attributes)
-}
-
 // WithMaxBytes bounds the memory of the store to n bytes. Spans take at most a quarter, and
 // more only until it fills. The default is 64 MiB, the minimum is 8 MiB. A profile that alone
 // takes half is refused.

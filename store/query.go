@@ -55,8 +55,8 @@ const (
 
 // Matcher is a condition on the labels of a sample. The zero Matcher matches every sample. Its
 // methods Label, Op and Value return the arguments of NewMatcher, and Matches reports whether a
-// value meets it. OnSpan reports whether it is about the span of a sample, ListsIDs whether it
-// is one id or a list of them.
+// value meets it. OnSpan reports whether it is about the span of a sample. ListsIDs reports
+// whether it is one id or a list of them.
 type Matcher = segment.Matcher
 
 // NewMatcher returns a condition on a label. Regular expressions are RE2 and match the whole

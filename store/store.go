@@ -17,6 +17,7 @@ import (
 	"github.com/spanprof/spanprof/internal/env"
 	"github.com/spanprof/spanprof/internal/report"
 	"github.com/spanprof/spanprof/internal/spanlabels"
+	"github.com/spanprof/spanprof/store/internal/attributes"
 	"github.com/spanprof/spanprof/store/internal/ident"
 	"github.com/spanprof/spanprof/store/internal/segment"
 )
@@ -89,7 +90,11 @@ func OpenDirectory(path string, left func(error), opts ...Option) (*Store, error
 
 func newStore(c config) *Store {
 	s := &Store{config: c, asking: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)/2))}
-	s.room = segment.NewRoom(c.maxBytes, c.attributeKeys())
+	keys := attributes.NewKeys(c.attributes)
+	if c.withoutAttributes {
+		keys = nil
+	}
+	s.room = segment.NewRoom(c.maxBytes, keys)
 	s.intake = segment.NewIntake(s.room, c.fraction, func(sampled bool) bool { return sampled && spanlabels.Counts.EverySpan.Load() })
 	s.origins.tracers = make(map[string]*Tracer)
 	s.intake.Roots = s.origins.count
@@ -120,10 +125,7 @@ func (s *Store) ForceFlush(ctx context.Context) error {
 		return exporter.ErrShutdown
 	}
 	s.intake.Drain()
-	if !s.room.Flush(ctx.Done()) {
-		return ctx.Err()
-	}
-	return nil
+	return s.room.Flush(ctx)
 }
 
 // Shutdown stops accepting profiles. Queries still answer, and the span processor still

@@ -90,8 +90,6 @@ type view struct {
 	stats Stats
 }
 
-var _ View = (*view)(nil)
-
 // View opens a view of all that the store holds now. It copies references only.
 func (s *Store) View(ctx context.Context, _, _ time.Time) (View, error) {
 	if err := ctx.Err(); err != nil {

@@ -70,8 +70,6 @@ func ofSpan(labels []label) bool {
 	return false
 }
 
-var _ source = (*runtimeSource)(nil)
-
 // runtimeSource uses the function of the runtime behind runtime/pprof's goroutine profile: less
 // than 1 us for each goroutine, a tenth of the public way. It does not count goroutines for a
 // span that has ended.
@@ -120,8 +118,6 @@ func (s *runtimeSource) split(stack []uintptr) int { return s.symbols.Split(stac
 func (s *runtimeSource) frames(location []uintptr) []frame {
 	return slices.DeleteFunc(slices.Clone(s.symbols.Frames(location)), func(f frame) bool { return Silent(f.Function) })
 }
-
-var _ source = (*publicSource)(nil)
 
 // publicSource writes runtime/pprof's goroutine profile and parses it: about 7 us for each
 // goroutine.

@@ -18,7 +18,7 @@ const maxEntries = 1 << 16
 // table sums the samples of each stack and label set.
 type table struct {
 	entries map[uint64]*entry // by the hash of stack and labels
-	key     []byte            // scratch space of entry
+	key     []byte            // scratch space of add
 	rounds  uint64            // that are complete
 
 	now  []found // places of the round that is not complete
@@ -44,24 +44,18 @@ func newTable() *table { return &table{entries: make(map[uint64]*entry)} }
 // add counts goroutines for the round that is not complete, without time yet. If the table is
 // full it counts nothing and returns false.
 func (t *table) add(stack []uintptr, labels []label, count int64) bool {
-	e := t.entry(stack, labels)
+	h := stacks.Hash(&t.key, stack, labels, "")
+	e := t.entries[h]
 	if e == nil {
-		return false
+		if len(t.entries) == maxEntries {
+			return false
+		}
+		e = &entry{stack: stack, labels: labels}
+		t.entries[h] = e
 	}
 	e.count += count
 	t.now = append(t.now, found{e, count})
 	return true
-}
-
-// entry returns the entry of a stack and labels, nil if the table is full.
-func (t *table) entry(stack []uintptr, labels []label) *entry {
-	h := stacks.Hash(&t.key, stack, labels, "")
-	e := t.entries[h]
-	if e == nil && len(t.entries) < maxEntries {
-		e = &entry{stack: stack, labels: labels}
-		t.entries[h] = e
-	}
-	return e
 }
 
 // complete ends a round.

@@ -61,13 +61,13 @@ func (r *Room) OpenDirectory(path string, report func(error)) error {
 // room must have a directory.
 func (r *Room) Restored() <-chan struct{} { return r.loader.done }
 
-// Flush waits until all that came before is written. It returns false if done is closed first.
-func (r *Room) Flush(done <-chan struct{}) bool {
+// Flush waits until all that came before is written. It returns the error of ctx if that ends first.
+func (r *Room) Flush(ctx context.Context) error {
 	r.mu.Lock()
 	d := r.disk
 	if d == nil {
 		r.mu.Unlock()
-		return true
+		return nil
 	}
 	r.save(nil)
 	flushed := make(chan struct{})
@@ -78,9 +78,9 @@ func (r *Room) Flush(done <-chan struct{}) bool {
 	r.mu.Unlock()
 	select {
 	case <-flushed:
-		return true
-	case <-done:
-		return false
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -146,7 +146,7 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 			of := savedDir{path: filepath.Join(dir, e.Name())}
 			base := strings.TrimSuffix(e.Name(), opened)
 			number := len(base) == 6 && strings.Trim(base, "0123456789") == ""
-			switch of.size = sizeOf(of.path); {
+			switch of.size, _ = countIn(of.path); {
 			case l.own != nil && strings.HasSuffix(base, gone): // a kill came before its end
 				_ = os.RemoveAll(of.path)
 			case !number && base != keptName:
@@ -171,26 +171,18 @@ func (l *loader) find(path string) (segments, kept []savedDir, err error) {
 	return segments, kept, err
 }
 
-// profilesIn returns the number of profiles in the directory of a segment.
-func profilesIn(dir string) (n int64) {
-	entries, _ := files.Entries(dir, files.NoFollow)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), profileSuffix) {
-			n++
-		}
-	}
-	return n
-}
-
-// sizeOf returns the size of the regular files in a directory.
-func sizeOf(dir string) (n int64) {
+// countIn returns the size of the regular files in a directory, and the number of profiles.
+func countIn(dir string) (size, profiles int64) {
 	entries, _ := files.Entries(dir, files.NoFollow)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
+			size += info.Size()
+		}
+		if strings.HasSuffix(e.Name(), profileSuffix) {
+			profiles++
 		}
 	}
-	return n
+	return size, profiles
 }
 
 // writeKept replaces the kept set, if there is a new one. Then it removes the kept sets of
@@ -280,5 +272,6 @@ func (d *disk) writeKeptTo(dir string, s *Segment) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return sizeOf(dir) + int64(len(b)), appendTo(dir, b)
+	size, _ = countIn(dir)
+	return size + int64(len(b)), appendTo(dir, b)
 }

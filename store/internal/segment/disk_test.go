@@ -130,7 +130,7 @@ func TestRestart(t *testing.T) {
 	r.sealNow()
 	fill(t, r, 5, 8)
 	before := contentsOf(t, r)
-	if !r.Flush(nil) {
+	if r.Flush(t.Context()) != nil {
 		t.Fatal("not flushed")
 	}
 	// Another process reads while the first one runs.
@@ -217,7 +217,7 @@ func TestDiskBound(t *testing.T) {
 	r := openRoom(t, path, 12_000)
 	for n := range 40 {
 		if n == 20 {
-			r.Flush(nil)
+			_ = r.Flush(t.Context())
 			beside := openRoom(t, path, 12_000)
 			if n := len(beside.View().Windows()); n != 0 || r.disk.Counts().Removed == 0 {
 				t.Errorf("%d windows of a process that runs were restored", n)
@@ -232,7 +232,7 @@ func TestDiskBound(t *testing.T) {
 		fill(t, r, n, n+1)
 		r.sealNow()
 	}
-	r.Flush(nil)
+	_ = r.Flush(t.Context())
 	counts := r.disk.Counts()
 	if counts.Bytes > 12_000*3/4 || counts.Bytes < 6_000 || counts.Removed < 10 || counts.Failed > 0 {
 		t.Errorf("%+v", counts)
@@ -337,7 +337,7 @@ func TestSpansFileBound(t *testing.T) {
 	for n := range 100_000 {
 		r.End(Ended{ID: ident.Key(rnd.Uint64()), Parent: ident.Key(rnd.Uint64()), Trace: trace.TraceID(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, rnd.Uint64()), rnd.Uint64())), Name: "GET", Start: int64(n), Duration: second})
 		if n%4096 == 0 {
-			r.Flush(nil)
+			_ = r.Flush(t.Context())
 		}
 	}
 	if err := r.Close(); err != nil {
@@ -360,7 +360,8 @@ func sizeOfAll(t *testing.T, path string) (n int64) {
 	t.Helper()
 	found, _ := filepath.Glob(filepath.Join(path, "*", "*"))
 	for _, dir := range found {
-		n += sizeOf(dir)
+		size, _ := countIn(dir)
+		n += size
 	}
 	return n
 }

@@ -55,13 +55,13 @@ func TestFullDisk(t *testing.T) {
 			rows = append(rows, row{fmt.Sprint("main;f", k%50), 1, labels("span_id", id.String(), "profile_id", id.String())})
 		}
 		export(t, r, windowOf(n, exporter.KindCPU, profileOf(rows...)))
-		if !r.Flush(nil) {
+		if r.Flush(t.Context()) != nil {
 			t.Fatal("not flushed")
 		}
 		for range 500 { // without a profile a part of the lines may find room
 			r.End(Ended{ID: ident.Key(rnd.Uint64()), Parent: ident.Key(rnd.Uint64()), Name: "GET", Start: int64(n) * length, Duration: second})
 		}
-		if !r.Flush(nil) {
+		if r.Flush(t.Context()) != nil {
 			t.Fatal("not flushed")
 		}
 	}

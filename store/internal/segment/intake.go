@@ -78,8 +78,6 @@ func (s *shard) add(of sdktrace.ReadOnlySpan) int {
 	return n
 }
 
-var _ sdktrace.SpanProcessor = (*Intake)(nil)
-
 // NewIntake returns a processor. fraction is the part of the traces with spans that are
 // listed; the others only count by name.
 func NewIntake(room *Room, fraction float64, all func(sampled bool) bool) *Intake {

@@ -75,7 +75,8 @@ func (l *loader) load(segments, kept []savedDir) {
 		}
 	}
 	for _, of := range segments {
-		l.leftOut.Add(profilesIn(of.path))
+		_, profiles := countIn(of.path)
+		l.leftOut.Add(profiles)
 	}
 	for i, s := range restored {
 		s.index = s.sum(restored[:i], true) // samples may be in the segment after the span
@@ -166,7 +167,7 @@ func (l *loader) read(of savedDir, room, spans int64) *Segment {
 			return nil
 		}
 	}
-	profiles := profilesIn(of.path)
+	_, profiles := countIn(of.path)
 	var windows []*savedWindow
 	last := false
 	b, err := files.Read(filepath.Join(of.path, spansFile), files.NoFollow, maxFile)

@@ -29,9 +29,6 @@ const (
 // ErrTooLarge is the error of a profile that alone exceeds half of the bytes.
 var ErrTooLarge = errors.New("the profile exceeds half of the store")
 
-// ErrInvalid is the cause of errors about profiles that are not valid pprof.
-var ErrInvalid = errors.New("invalid profile")
-
 // Counts are what a room received and dropped since it was made.
 type Counts struct {
 	SpansEnded, SpansEvicted, SpansUnlisted, ChildrenDropped     int64
@@ -103,7 +100,7 @@ func (r *Room) newSegment() *Segment {
 	return s
 }
 
-// Export adds a profile. The error has the cause ErrInvalid or ErrTooLarge.
+// Export adds a profile. The error of one that is valid has the cause ErrTooLarge.
 func (r *Room) Export(p *exporter.Profile) error {
 	parsed, err := p.Parsed() // before the lock, because it takes the longest
 	if err == nil {
@@ -114,7 +111,7 @@ func (r *Room) Export(p *exporter.Profile) error {
 	r.changed()
 	if err != nil {
 		r.counts.ParseErrors++
-		return fmt.Errorf("store: %w: %s: %w", ErrInvalid, p.Kind(), err)
+		return fmt.Errorf("store: invalid profile: %s: %w", p.Kind(), err)
 	}
 	w := r.add(p, parsed)
 	if w == nil {
