@@ -29,6 +29,7 @@ func TestParse(t *testing.T) {
 		{`{span_name="{\"a\": [1,2]}"}`, `.cpu{span_name="{\"a\": [1,2]}"}`},
 		{`{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`, `.cpu{profile_id=~"a|b",span_id=~"a|b",trace_id=~"a|b",span_id=~"a.*"}`},
 		{`shop.cpu{span.http.route="/a", span.db.query.text!~"SELECT .*"}`, `shop.cpu{span.http.route="/a",span.db.query.text!~"SELECT .*"}`},
+		{`.goroutines`, `.goroutine{}`},
 		{`a=b{}`, `a=b.cpu{}`},
 		{`{http.route="/a",user-id="7"}`, `.cpu{http.route="/a",user-id="7"}`},
 	} {

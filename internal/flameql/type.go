@@ -61,8 +61,12 @@ func Other(kind exporter.Kind) (Type, bool) {
 	return Type{Name: string(kind), Kind: kind, Label: name, Words: name}, ok && name != ""
 }
 
-// TypeByName returns the type with a name, also of a column of another tool.
+// TypeByName returns the type with a name, also of a column of another tool. goroutines is the
+// name in pyroscope-go before v1.5.0.
 func TypeByName(name string) (Type, bool) {
+	if name == "goroutines" {
+		name = "goroutine"
+	}
 	for _, t := range Types {
 		if t.Name == name {
 			return t, true
