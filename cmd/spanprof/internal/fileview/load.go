@@ -239,7 +239,7 @@ func (p *Page) Notes() []string { return p.notes }
 
 // Handler returns the page.
 func (p *Page) Handler(opts ...viewer.Option) http.Handler {
-	return viewer.Handler(&fileSource{p}, opts...)
+	return viewer.Handler(p, opts...)
 }
 
 // common returns the first type that all sets have. Columns of other tools come last.
@@ -268,15 +268,10 @@ func (p *Page) Path() string {
 	return "/comparison?" + params.Encode()
 }
 
-// fileSource shows a store that receives nothing more.
-type fileSource struct{ *Page }
-
-var _ store.Source = (*fileSource)(nil)
-
 // View implements store.Source.
-func (s *fileSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
-	v, err := s.store.View(ctx, from, until)
-	return &fileView{v, s.Page}, err
+func (p *Page) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := p.store.View(ctx, from, until)
+	return &fileView{v, p}, err
 }
 
 // fileView is a view of the store with the spans that samples name.
