@@ -28,9 +28,6 @@ type Source struct {
 	Profile *profile.Profile
 }
 
-// minLeaf is the number of frames that make a call.
-const minLeaf = 2
-
 // Merge merges CPU profiles into one for the compiler. It holds only the stacks of sources
 // it has read. Sources that cannot be used are left out, see [Result.LeftOut].
 //
@@ -42,9 +39,6 @@ func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{}
 	for _, o := range opts {
 		m.config = o.apply(m.config)
-	}
-	if m.leaf != 0 && m.leaf < minLeaf {
-		return nil, fmt.Errorf("pgo: the least number of frames is %d: fewer are not a call; 0 keeps all", minLeaf)
 	}
 	var leftOut []error
 	for s := range sources {
@@ -89,7 +83,7 @@ const maxPending = 8
 
 func (m *merger) add(source Source) error {
 	p := source.Profile
-	s, err := strip(p, m.config)
+	s, err := strip(p, m.span)
 	if err != nil {
 		return err
 	}
@@ -246,7 +240,6 @@ func Parse(data []byte) (*profile.Profile, error) {
 }
 
 type config struct {
-	leaf int    // frames to keep; 0 for all
 	span string // "" for all samples
 }
 
@@ -256,17 +249,6 @@ type Option interface{ apply(config) config }
 type optionFunc func(config) config
 
 func (f optionFunc) apply(c config) config { return f(c) }
-
-// WithLeaf keeps the n innermost frames of each stack, for a smaller file. An inlined
-// function belongs to the frame of its caller. The compiler of Go 1.26 reads the two
-// innermost frames. With n = 5 the file is still readable in pprof. Merge returns an
-// error if n is 1 or negative. By default, and for 0, stacks stay whole.
-func WithLeaf(n int) Option {
-	return optionFunc(func(c config) config {
-		c.leaf = n
-		return c
-	})
-}
 
 // WithSpan keeps the samples with the label span_name of this value. By default, all
 // samples are kept, as for "".

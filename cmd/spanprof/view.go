@@ -105,10 +105,10 @@ func filePage(ctx context.Context, c *call, maxBytes int64, opts ...viewer.Optio
 	if err != nil {
 		return nil, "", err
 	}
-	for _, note := range loaded.Notes() {
+	for _, note := range loaded.Notes {
 		_, _ = fmt.Fprintln(c.stderr, "spanprof: view:", note)
 	}
-	return loaded.Handler(opts...), loaded.Path(), nil
+	return viewer.Handler(loaded, opts...), loaded.Path(), nil
 }
 
 // setsOf returns two sets of two arguments, or else one.

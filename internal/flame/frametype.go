@@ -4,7 +4,6 @@
 package flame
 
 import (
-	"cmp"
 	"path"
 	"strings"
 
@@ -82,8 +81,4 @@ func hasPackage(name string) bool {
 		return false
 	}
 	return true
-}
-
-func (k functionKey) compare(other functionKey) int {
-	return cmp.Or(cmp.Compare(k.name, other.name), cmp.Compare(k.typ, other.typ))
 }

@@ -171,8 +171,9 @@ func (t *tree) graph(left []treeNode, top *top, maxNodes int) *Graph {
 		}
 		below := children[e.node]
 		slices.SortFunc(below, func(a, b int32) int {
+			x, y := &t.functions.list[t.nodes[a].function], &t.functions.list[t.nodes[b].function]
 			return cmp.Or(cmp.Compare(t.nodes[b].total, t.nodes[a].total), cmp.Compare(width(b), width(a)),
-				t.functions.list[t.nodes[a].function].compare(t.functions.list[t.nodes[b].function].functionKey))
+				cmp.Compare(x.name, y.name), cmp.Compare(x.typ, y.typ))
 		})
 		for _, child := range slices.Backward(below) {
 			todo = append(todo, entry{child, at})

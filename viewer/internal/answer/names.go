@@ -38,11 +38,7 @@ type Name struct {
 
 // NameTable has the sums of spans by name.
 type NameTable struct {
-	// Generation is as in the list of spans.
-	Generation string `json:"generation"`
-	Service    string `json:"service"`
-	// Services are all services with profiles, if there are several.
-	Services []string `json:"services,omitempty"`
+	head
 	// Sort is the order of Names.
 	Sort  string `json:"sort"`
 	Names []Name `json:"names"`
@@ -52,10 +48,6 @@ type NameTable struct {
 	// UnlabelledCPU is the CPU time of samples without span_name: of no span, as a rule. It
 	// is in no row.
 	UnlabelledCPU time.Duration `json:"unlabelledCpuNs"`
-	// Fixed is set if nothing changes.
-	Fixed  bool    `json:"fixed,omitempty"`
-	Note   string  `json:"note,omitempty"`
-	Status *Status `json:"status,omitempty"`
 }
 
 // Sum is the sum of some names.
@@ -93,12 +85,9 @@ func (r *Reader) names(totals []store.NameTotal, spreads map[nameKey]*Spread) []
 // NameTable answers the sums of spans by name: of all that ended in the time of the windows
 // held. Of q, the service, the text in the names and the limit count.
 func (r *Reader) NameTable(q store.SpanQuery, sort string) (*NameTable, error) {
-	held := r.services()
-	t := &NameTable{Generation: r.generation(), Fixed: r.fixed(), Service: q.Service, Status: r.status}
-	if held.several() {
-		t.Services = held
-	}
-	if q.Service == "" && len(held) > 0 {
+	t := &NameTable{head: r.head()}
+	t.Service = q.Service
+	if held := r.services(); q.Service == "" && len(held) > 0 {
 		t.Service = held[0]
 	}
 	var spreads map[nameKey]*Spread
@@ -210,11 +199,7 @@ func (t *NameTable) arrange(sort string, limit int) {
 // Text returns the table for a terminal.
 func (t *NameTable) Text() string {
 	var b strings.Builder
-	service := termtext.OneLine(t.Service)
-	if len(t.Services) > 1 {
-		service = fmt.Sprintf("%d services", len(t.Services))
-	}
-	fmt.Fprintf(&b, "%s: %s of %s, %s of CPU time, by %s\n", termtext.Clip(service, 40), termtext.Plural(t.Total.Names, "name"), termtext.Plural(t.Total.Spans, "span"), duration(t.Total.CPU), t.Sort)
+	fmt.Fprintf(&b, "%s: %s of %s, %s of CPU time, by %s\n", t.title(), termtext.Plural(t.Total.Names, "name"), termtext.Plural(t.Total.Spans, "span"), duration(t.Total.CPU), t.Sort)
 	writeNote(&b, t.Note)
 	if len(t.Names) == 0 {
 		b.WriteString("no names\n")

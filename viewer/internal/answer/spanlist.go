@@ -20,16 +20,10 @@ import (
 
 // SpanList is the list of spans, with their sums by name.
 type SpanList struct {
-	// Generation names what the source holds. A request that has it as since gets
-	// a short answer as long as the list is the same.
-	Generation string `json:"generation"`
-	Service    string `json:"service"`
-	// Services are all services with profiles, if there are several. Service is the service
-	// of the first group or, without a group, of all profiles.
-	Services []string    `json:"services,omitempty"`
-	Status   *Status     `json:"status,omitempty"`
-	Stats    store.Stats `json:"stats"`
-	Spans    []Span      `json:"spans"`
+	// Service is the service of the first group or, without a group, of all profiles.
+	head
+	Stats store.Stats `json:"stats"`
+	Spans []Span      `json:"spans"`
 	// Groups are the names with most CPU time. GroupsOmitted is the number of the others.
 	Groups        []Name `json:"groups"`
 	GroupsOmitted int    `json:"groupsOmitted,omitempty"`
@@ -39,14 +33,40 @@ type SpanList struct {
 	// conditions that it leaves out.
 	Work     string `json:"work"`
 	WorkNote string `json:"workNote,omitempty"`
-	// Fixed is set if the source receives nothing while it is read: polling is useless.
-	Fixed bool `json:"fixed,omitempty"`
 	// Ranged is set if the source cannot be searched as a whole.
 	Ranged bool `json:"ranged,omitempty"`
 	// Empty is why there is no span, "" if there are some.
 	Empty string `json:"empty,omitempty"`
-	// Note is a remark about the list.
-	Note string `json:"note,omitempty"`
+}
+
+// head is what the lists of spans and of names have in common.
+type head struct {
+	// Generation names what the source holds. A request that has it as since gets
+	// a short answer as long as the list is the same.
+	Generation string `json:"generation"`
+	Service    string `json:"service"`
+	// Services are all services with profiles, if there are several.
+	Services []string `json:"services,omitempty"`
+	// Fixed is set if the source receives nothing while it is read: polling is useless.
+	Fixed  bool    `json:"fixed,omitempty"`
+	Note   string  `json:"note,omitempty"`
+	Status *Status `json:"status,omitempty"`
+}
+
+func (r *Reader) head() head {
+	h := head{Generation: r.generation(), Fixed: r.fixed(), Status: r.status}
+	if held := r.services(); held.several() {
+		h.Services = held
+	}
+	return h
+}
+
+// title returns the services in words.
+func (h *head) title() string {
+	if len(h.Services) > 1 {
+		return fmt.Sprintf("%d services", len(h.Services))
+	}
+	return termtext.Clip("service "+cmp.Or(termtext.OneLine(h.Service), "(none yet)"), 40)
 }
 
 // Unchanged is the answer to a client that has the list of spans.
@@ -70,16 +90,11 @@ func (r *Reader) SpanList(q store.SpanQuery) (*SpanList, error) {
 	held := r.services()
 	spans, note := r.named(q)
 	list := &SpanList{
-		Generation: r.generation(),
-		Status:     r.status,
-		Stats:      r.info.Stats,
-		Spans:      r.newSpans(spans),
-		Process:    r.process(held),
-		Fixed:      r.fixed(),
-		Ranged:     r.ranged(),
-	}
-	if held.several() {
-		list.Services = held
+		head:    r.head(),
+		Stats:   r.info.Stats,
+		Spans:   r.newSpans(spans),
+		Process: r.process(held),
+		Ranged:  r.ranged(),
 	}
 	var named []store.NameTotal
 	for _, t := range r.nameTotals() {
@@ -176,11 +191,7 @@ const textNames = 4
 // writeHead writes what stands above the spans: the service, what there is to know about the
 // list, and the queries of the whole process.
 func (l *SpanList) writeHead(b *strings.Builder) {
-	service := "service " + cmp.Or(termtext.OneLine(l.Service), "(none yet)")
-	if len(l.Services) > 1 {
-		service = fmt.Sprintf("%d services", len(l.Services))
-	}
-	fmt.Fprintf(b, "%s: %d listed", termtext.Clip(service, 40), len(l.Spans))
+	fmt.Fprintf(b, "%s: %d listed", l.title(), len(l.Spans))
 	if !l.Fixed {
 		fmt.Fprintf(b, "; %s and %s held", termtext.Plural(l.Stats.Spans, "span"), termtext.Plural(l.Stats.Windows, "window"))
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -27,7 +26,6 @@ import (
 	"github.com/spanprof/spanprof/internal/untrusted"
 	"github.com/spanprof/spanprof/internal/wire"
 	"github.com/spanprof/spanprof/store"
-	"github.com/spanprof/spanprof/viewer"
 )
 
 // Label is the label with the name of a sample's set, if there are several sets.
@@ -41,11 +39,14 @@ type Set struct {
 	Sources []string
 }
 
-// Page is the profiles of some sets, ready to be shown.
+// Page is the profiles of some sets, a source for the viewer.
 type Page struct {
+	// Notes have what is not shown, in sentences without a capital and a full stop. The page
+	// shows them too.
+	Notes []string
+
 	store *store.Store
 	sets  []Set
-	notes []string
 	// earlier is set for a directory with spans of earlier processes.
 	earlier bool
 	kinds   map[exporter.Kind]map[int]bool // the sets with a kind
@@ -110,10 +111,10 @@ func OpenDirectory(path string, maxBytes int64, report func(error)) (p *Page, ok
 	}
 	d := p.store.Stats().Directory
 	if p.unreadable > 0 {
-		p.notes = append(p.notes, termtext.Plural(p.unreadable, "file")+" could not be read: the command has reported why")
+		p.Notes = append(p.Notes, termtext.Plural(p.unreadable, "file")+" could not be read: the command has reported why")
 	}
 	if d.WindowsLeftOut > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile")))
+		p.Notes = append(p.Notes, fmt.Sprintf("no room for %s: raise -max-bytes", termtext.Plural(d.WindowsLeftOut, "profile")))
 	}
 	return p, true, nil
 }
@@ -206,19 +207,19 @@ func (p *Page) finish(read int, maxBytes int64) error {
 	stats := p.store.Stats()
 	if stats.Windows == 0 {
 		p.note(p.empty, "no samples")
-		return fmt.Errorf("cannot show any of %d profiles%s", read+p.unreadable, strings.Join(append([]string{""}, p.notes...), ": "))
+		return fmt.Errorf("cannot show any of %d profiles%s", read+p.unreadable, strings.Join(append([]string{""}, p.Notes...), ": "))
 	}
 	if left := stats.WindowsEvicted + stats.WindowsRefused; left > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
+		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d profiles are left out, as they do not fit into %d MiB: -max-bytes gives them more room", left, read, maxBytes>>20))
 	}
 	if p.unreadable > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.unreadable, read+p.unreadable))
+		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d profiles could not be read: the command has reported why", p.unreadable, read+p.unreadable))
 	}
 	p.note(p.empty, "no samples")
 	p.note(p.changes, "values below zero, as the difference of two profiles: the size of each change is shown, and the label change is more or less")
 	p.note(p.cut, "values that are too large, and cut: sums end at 73 years")
 	if _, ok := p.common(); len(p.sets) == 2 && !ok {
-		p.notes = append(p.notes, "the two sides have no type of profiles in common")
+		p.Notes = append(p.Notes, "the two sides have no type of profiles in common")
 	}
 	return nil
 }
@@ -227,19 +228,10 @@ func (p *Page) finish(read int, maxBytes int64) error {
 func (p *Page) note(names []string, what string) {
 	switch n := len(names) - 1; {
 	case n > 0:
-		p.notes = append(p.notes, fmt.Sprintf("%s and %d more have %s", termtext.OneLine(names[0]), n, what))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s and %d more have %s", termtext.OneLine(names[0]), n, what))
 	case n == 0:
-		p.notes = append(p.notes, termtext.OneLine(names[0])+" has "+what)
+		p.Notes = append(p.Notes, termtext.OneLine(names[0])+" has "+what)
 	}
-}
-
-// Notes returns what is not shown, in sentences without a capital and a full stop. The page
-// shows them too.
-func (p *Page) Notes() []string { return p.notes }
-
-// Handler returns the page.
-func (p *Page) Handler(opts ...viewer.Option) http.Handler {
-	return viewer.Handler(&fileSource{p}, opts...)
 }
 
 // common returns the first type that all sets have. Columns of other tools come last.
@@ -268,15 +260,10 @@ func (p *Page) Path() string {
 	return "/comparison?" + params.Encode()
 }
 
-// fileSource shows a store that receives nothing more.
-type fileSource struct{ *Page }
-
-var _ store.Source = (*fileSource)(nil)
-
 // View implements store.Source.
-func (s *fileSource) View(ctx context.Context, from, until time.Time) (store.View, error) {
-	v, err := s.store.View(ctx, from, until)
-	return &fileView{v, s.Page}, err
+func (p *Page) View(ctx context.Context, from, until time.Time) (store.View, error) {
+	v, err := p.store.View(ctx, from, until)
+	return &fileView{v, p}, err
 }
 
 // fileView is a view of the store with the spans that samples name.
@@ -289,10 +276,10 @@ type fileView struct {
 func (v *fileView) Info() store.Info {
 	if v.page.earlier {
 		info := v.View.Info()
-		info.Notes = v.page.notes
+		info.Notes = v.page.Notes
 		return info
 	}
-	return store.Info{Notes: v.page.notes, Lacks: store.LacksUpdates | store.LacksRecords}
+	return store.Info{Notes: v.page.Notes, Lacks: store.LacksUpdates | store.LacksRecords}
 }
 
 // Spans implements store.View.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/spanprof/spanprof/viewer"
 )
 
 // newProfile returns a profile of one function, in which a span is.
@@ -52,7 +54,7 @@ func write(t *testing.T, path string, p *profile.Profile) string {
 func get(t *testing.T, p *Page, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+	viewer.Handler(p).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("GET %s: status %d: %s", path, w.Code, w.Body)
 	}
@@ -128,7 +130,7 @@ func TestMaxBytes(t *testing.T) {
 	if err != nil || reported != 1 {
 		t.Fatalf("%d errors reported: %v", reported, err)
 	}
-	if notes := strings.Join(p.Notes(), "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 8 MiB") {
+	if notes := strings.Join(p.Notes, "; "); !strings.Contains(notes, "1 of 2 profiles are left out, as they do not fit into 8 MiB") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -138,8 +140,8 @@ func TestNamedTwice(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "a.pprof"), newProfile("main.work", first, start, 2e9))
 	reports := 0
 	p, err := Load(t.Context(), []Set{{"all", []string{path, path}}}, 8<<20, func(error) { reports++ })
-	if err != nil || reports != 1 || len(p.Notes()) > 0 {
-		t.Fatalf("%d reports, %v, notes %q", reports, err, p.Notes())
+	if err != nil || reports != 1 || len(p.Notes) > 0 {
+		t.Fatalf("%d reports, %v, notes %q", reports, err, p.Notes)
 	}
 	if text := get(t, p, "/?query=.cpu&format=text"); !strings.Contains(text, "CPU time 2.00 s") {
 		t.Errorf("twice:\n%s", text)
@@ -184,8 +186,8 @@ func column(name, unit string, values ...int64) *profile.Profile {
 // The page shows the columns of other tools, and sums of several units.
 func TestColumns(t *testing.T) {
 	p, skipped, err := load(t, column("CPU", "ms", 70), column("cpu", "nanoseconds", 1e7), column("time", "us", 3e6), column("lock_time", "ms", 2), column("threadcreate", "count", 4), column("cache-misses", "count", 5), column("space", "KB", 2), column("lock_count", "count", 6))
-	if err != nil || len(skipped) > 0 || len(p.Notes()) > 0 {
-		t.Fatalf("%v, skipped %q, notes %q", err, skipped, p.Notes())
+	if err != nil || len(skipped) > 0 || len(p.Notes) > 0 {
+		t.Fatalf("%v, skipped %q, notes %q", err, skipped, p.Notes)
 	}
 	for query, want := range map[string]string{
 		".cpu": "CPU time 80.0 ms", ".wall": "wall time 3.00 s", ".contention_duration": "time waited for mutexes or channels 2.00 ms",
@@ -223,8 +225,8 @@ func TestComparedType(t *testing.T) {
 	} {
 		p, path := compared(t, columnsOf(test.before...), columnsOf(test.after...))
 		u, err := url.Parse(path)
-		if err != nil || !strings.HasPrefix(u.Query().Get("query"), test.want) || (path == "/") != (test.want == "") || (len(p.Notes()) == 0) != (test.want != "") {
-			t.Errorf("%v and %v: path %s, %v, notes %q", test.before, test.after, path, err, p.Notes())
+		if err != nil || !strings.HasPrefix(u.Query().Get("query"), test.want) || (path == "/") != (test.want == "") || (len(p.Notes) == 0) != (test.want != "") {
+			t.Errorf("%v and %v: path %s, %v, notes %q", test.before, test.after, path, err, p.Notes)
 		}
 	}
 }
@@ -232,16 +234,16 @@ func TestComparedType(t *testing.T) {
 // Differences show the size of each change, also if their sum is zero. Values that are too large have a note.
 func TestDifference(t *testing.T) {
 	p, _, err := load(t, column("cpu", "ms", 50, -50))
-	if err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "0.pprof has values below zero") {
-		t.Fatalf("%v, notes %q", err, p.Notes())
+	if err != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "0.pprof has values below zero") {
+		t.Fatalf("%v, notes %q", err, p.Notes)
 	}
 	for query, want := range map[string]string{".cpu": "CPU time 100 ms", `.cpu{change="more"}`: "CPU time 50.0 ms", `.cpu{change="less"}`: "CPU time 50.0 ms"} {
 		if text := get(t, p, "/?query="+url.QueryEscape(query)+"&format=text"); !strings.Contains(text, want) || !strings.Contains(text, "values below zero") {
 			t.Errorf("%s: no %q in\n%s", query, want, text)
 		}
 	}
-	if p, _, err := load(t, column("cpu", "ns", math.MaxInt64, 5), column("cpu", "s", math.MaxInt64)); err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "0.pprof and 1 more have values that are too large") {
-		t.Fatalf("%v, notes %q", err, p.Notes())
+	if p, _, err := load(t, column("cpu", "ns", math.MaxInt64, 5), column("cpu", "s", math.MaxInt64)); err != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "0.pprof and 1 more have values that are too large") {
+		t.Fatalf("%v, notes %q", err, p.Notes)
 	}
 }
 
@@ -251,7 +253,7 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	p, _, err := load(t, column("cpu", "ns", 5), column("cpu", "ns"))
-	if err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "1.pprof has no samples") {
-		t.Errorf("%v, notes %q", err, p.Notes())
+	if err != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "1.pprof has no samples") {
+		t.Errorf("%v, notes %q", err, p.Notes)
 	}
 }

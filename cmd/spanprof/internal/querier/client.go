@@ -90,11 +90,8 @@ const (
 
 // callJSON makes a call with messages in JSON.
 func (c *Client) callJSON(ctx context.Context, method string, request, answer any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	body, err = c.call(ctx, method, asJSON, body)
+	body, _ := json.Marshal(request) // texts and numbers can be encoded
+	body, err := c.call(ctx, method, asJSON, body)
 	if err != nil {
 		return err
 	}

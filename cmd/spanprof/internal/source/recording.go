@@ -34,10 +34,7 @@ type Recording struct {
 
 // Write writes the description into a directory.
 func (r Recording) Write(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
+	data, _ := json.MarshalIndent(r, "", "  ") // texts can be encoded
 	return atomicfile.Write(dir, RecordingFile, append(data, '\n'))
 }
 
