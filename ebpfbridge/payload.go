@@ -15,6 +15,8 @@ import (
 // schemaVersion declares to agents where the ids of the running span are.
 var schemaVersion = attribute.String("threadlocal.schema_version", "go_pprof_labels_v1")
 
+const maxPayload = 65536 // bytes, by OTEP 4719
+
 // encode returns the ProcessContext message of OTEP 4719. It is written by hand, so that
 // a service which publishes does not need the OTLP modules:
 //
@@ -33,8 +35,8 @@ func encode(res *resource.Resource) ([]byte, error) {
 	}
 	payload := appendBytes(nil, 1, attrs)
 	payload = appendBytes(payload, 2, keyValue(schemaVersion))
-	if len(payload) > MaxPayloadSize {
-		return nil, fmt.Errorf("ebpfbridge: %w: %d bytes, at most %d", ErrTooLarge, len(payload), MaxPayloadSize)
+	if len(payload) > maxPayload {
+		return nil, fmt.Errorf("ebpfbridge: the process context of the resource has %d bytes, at most %d are allowed", len(payload), maxPayload)
 	}
 	return payload, nil
 }

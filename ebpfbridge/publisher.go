@@ -19,14 +19,7 @@ var (
 	// ErrPublished is returned by Publish if the process already has a context,
 	// this package's or another library's. The error names its mapping.
 	ErrPublished = errors.New("process context already published")
-
-	// ErrTooLarge is returned by Publish for a Resource that takes more than
-	// [MaxPayloadSize] bytes.
-	ErrTooLarge = errors.New("process context too large")
 )
-
-// MaxPayloadSize is how many bytes a process context may take, by OTEP 4719.
-const MaxPayloadSize = 65536
 
 // Publisher is the process context that this process has published.
 // It is safe for concurrent use.
@@ -41,8 +34,8 @@ var published struct {
 // Publish makes res readable for the node's agent until Close; nil means
 // resource.Default().
 //
-// It fails with [ErrUnsupported], [ErrPublished] or [ErrTooLarge], or with the
-// kernel's error; then nothing is left behind.
+// It fails with [ErrUnsupported] or [ErrPublished], for a Resource of more than 64 KiB, or with
+// the kernel's error; then nothing is left behind.
 func Publish(res *resource.Resource) (*Publisher, error) {
 	payload, err := encode(res)
 	if err != nil {

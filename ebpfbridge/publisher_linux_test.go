@@ -77,16 +77,17 @@ func TestPublishedContext(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	p := publish(t, service("shop"))
 	// Four lengths take two bytes more each when the text is long.
-	most := ebpfbridge.MaxPayloadSize - (read(t).size - len("shop")) - 4*2
+	const allowed = 65536 // bytes, by OTEP 4719
+	most := allowed - (read(t).size - len("shop")) - 4*2
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ebpfbridge.Publish(service(strings.Repeat("x", most+1))); !errors.Is(err, ebpfbridge.ErrTooLarge) {
-		t.Errorf("got %v, want ErrTooLarge", err)
+	if _, err := ebpfbridge.Publish(service(strings.Repeat("x", most+1))); err == nil || !strings.Contains(err.Error(), "65537 bytes") {
+		t.Errorf("got %v, want one byte too many", err)
 	}
 	publish(t, service(strings.Repeat("x", most)))
-	if got := read(t); got.size != ebpfbridge.MaxPayloadSize || len(got.resource["service.name"]) != most {
-		t.Errorf("the largest payload has %d bytes, want %d", got.size, ebpfbridge.MaxPayloadSize)
+	if got := read(t); got.size != allowed || len(got.resource["service.name"]) != most {
+		t.Errorf("the largest payload has %d bytes, want %d", got.size, allowed)
 	}
 }
 

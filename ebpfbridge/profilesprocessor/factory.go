@@ -43,12 +43,10 @@ import (
 	"github.com/spanprof/spanprof/internal/attribution"
 )
 
-type config struct{}
-
 // NewFactory returns the factory of the processor. Its type is spanprof. It has no settings.
 func NewFactory() xprocessor.Factory {
 	return xprocessor.NewFactory(component.MustNewType("spanprof"),
-		func() component.Config { return &config{} },
+		func() component.Config { return &struct{}{} },
 		xprocessor.WithProfiles(newProcessor, component.StabilityLevelDevelopment))
 }
 

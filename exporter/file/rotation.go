@@ -80,23 +80,15 @@ func (r *rotation) makeRoom(n int64) error {
 		if r.bytes+n <= r.maxBytes && !f.start.Before(oldest) {
 			return false
 		}
-		err := r.remove(f)
-		if err != nil {
+		if err := os.Remove(filepath.Join(r.dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			failed = err
+			return false
 		}
-		return err == nil
+		r.bytes -= f.size
+		return true
 	})
 	if r.bytes+n > r.maxBytes {
 		return fmt.Errorf("remove older files: %w", failed)
 	}
-	return nil
-}
-
-// remove removes a file from the disk. The caller removes it from r.files.
-func (r *rotation) remove(f rotated) error {
-	if err := os.Remove(filepath.Join(r.dir, f.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	r.bytes -= f.size
 	return nil
 }

@@ -177,7 +177,6 @@ type table struct {
 	Rows              []row
 	More              int
 	Total, Cores, All string
-	Empty             bool
 	Groupings         []choice
 	Times             []choice
 	Kinds             []choice
@@ -245,8 +244,8 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 		if t.By.Key == "executable" {
 			one.About = ""
 		}
-		one.CPU, one.Cores, one.Share = seconds(one.value), cores(one.value, length), share(one.value, answer.Total)
 		one.Bar = 100 * float64(one.value) / float64(max(1, answer.Total))
+		one.CPU, one.Cores, one.Share = seconds(one.value), cores(one.value, length), fmt.Sprintf("%.1f %%", one.Bar)
 		t.Rows = append(t.Rows, *one)
 	}
 	slices.SortFunc(t.Rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.Name, b.Name)) })
@@ -254,7 +253,6 @@ func (t *table) fill(view store.View, q store.Query, text string) error {
 		t.Rows = t.Rows[:maxRows]
 	}
 	t.Total, t.Cores, t.All = seconds(answer.Total), cores(answer.Total, length), termtext.Plural(answer.Samples, "sample")
-	t.Empty = answer.Total == 0
 	t.Flame, t.Viewer = t.address("flame.json"), "spans/?query="+url.QueryEscape(text)+until
 	for _, g := range groupings {
 		t.Groupings = append(t.Groupings, choice{g.Title, t.address("./", "by", g.Key), g == t.By})
@@ -277,10 +275,6 @@ func seconds(ns int64) string { return fmt.Sprintf("%.2f s", time.Duration(ns).S
 
 func cores(ns int64, length time.Duration) string {
 	return fmt.Sprintf("%.2f", float64(ns)/float64(length))
-}
-
-func share(part, whole int64) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(1, whole)))
 }
 
 // write writes the table as text.

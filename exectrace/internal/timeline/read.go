@@ -176,7 +176,7 @@ func (s *reading) now(e *exptrace.Event) int64 { return max(0, int64(e.Time()-s.
 // sync begins a part of the trace. It is up to some 100 ms older than the first event: the
 // runtime prepares the part first.
 func (s *reading) sync(e *exptrace.Event) {
-	s.stacks.newGeneration()
+	clear(s.stacks.known) // ids of another generation
 	// The runtime reads the wall clock first. The thread may be preempted before it reads the
 	// trace's clock. So the snapshot with the latest epoch is the best.
 	if snapshot := e.Sync().ClockSnapshot; snapshot != nil {

@@ -49,9 +49,6 @@ func newStacks() *stacks {
 	}
 }
 
-// newGeneration forgets the reader's ids.
-func (s *stacks) newGeneration() { clear(s.known) }
-
 func (s *stacks) frames(id StackID) []Frame { return s.list[id] }
 
 // add returns the id of a stack, without functions of package marker.

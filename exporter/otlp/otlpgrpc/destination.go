@@ -100,19 +100,15 @@ func (d *destination) cleaned(err error) error {
 // have received the request.
 func judged(err error, connected bool) error {
 	s := status.Convert(err)
-	after := retryInfoOf(s).GetRetryDelay().AsDuration()
+	var after time.Duration
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			after = info.GetRetryDelay().AsDuration()
+		}
+	}
 	err = httpsend.Judge(httpsend.Failure{Code: uint32(s.Code()), Text: s.Message(), After: after}, err)
 	if retry, ok := errors.AsType[*exporter.RetryError](err); ok && !connected {
 		retry.Refused = true
 	}
 	return err
-}
-
-func retryInfoOf(s *status.Status) *errdetails.RetryInfo {
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.RetryInfo); ok {
-			return info
-		}
-	}
-	return nil
 }
