@@ -5,7 +5,9 @@ package pyroscopeview
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,6 +60,38 @@ func TestCallsOfAPage(t *testing.T) {
 			t.Errorf("after its time: %v", err)
 		}
 	})
+}
+
+// A span of a day is listed from its minutes.
+func TestNear(t *testing.T) {
+	now := time.Now()
+	for _, ago := range []time.Duration{time.Minute, 7 * time.Hour, 24*time.Hour - time.Minute} {
+		at := now.Add(-ago)
+		v := viewOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var request struct {
+				Start, End int64 `json:",string"`
+			}
+			body, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(body, &request)
+			total := 0
+			if request.Start <= at.UnixMilli() && at.UnixMilli() < request.End {
+				total = 7
+			}
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/Series"):
+				_, _ = io.WriteString(w, `{"labelsSet":[{"labels":[{"name":"service_name","value":"shop"},{"name":"__profile_type__","value":"`+cpuType+`"}]}]}`)
+			case strings.HasSuffix(r.URL.Path, "/SelectHeatmap") && time.Duration(request.End-request.Start)*time.Millisecond <= nearTime && total > 0:
+				_, _ = io.WriteString(w, `{"series":[{"labels":[{"name":"span_name","value":"GET /"}],"slots":[{"exemplars":[{"spanId":"00000000000000aa"}]}]}]}`)
+			default:
+				_, _ = fmt.Fprintf(w, `{"flamegraph":{"total":"%d"}}`, total)
+			}
+		}))
+		v.from, v.until = now.Add(-24*time.Hour), now
+		if spans, err := v.byID("00000000000000aa"); err != nil || len(spans) != 1 || spans[0].Name != "GET /" || spans[0].CPU != 7 {
+			t.Errorf("%s ago: %+v, %v", ago, spans, err)
+		}
+	}
 }
 
 // A page lists at most 20,000 services, versions and types.

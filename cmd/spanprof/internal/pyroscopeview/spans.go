@@ -185,8 +185,11 @@ func (v *view) byID(id string) ([]store.Span, error) {
 			s.CPU, s.CPUInclusive, s.CPUSamples = time.Duration(sum.Value), time.Duration(sum.Value), 1
 		}
 	}
-	from, until := around(v.from, v.until)
-	rows, err := v.page(c.service, c.labels, from, until)
+	near, err := v.near(c, held.Sums[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.page(c.service, c.labels, near.From, near.Until)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +197,29 @@ func (v *view) byID(id string) ([]store.Span, error) {
 		row := &rows[i]
 		s.TraceID, s.Name, s.Label, s.Service, s.Start = row.TraceID, row.Name, row.Label, row.Service, row.Start
 	} else {
-		v.note("the name of this span is unknown: the server's list of this time lacks it; a shorter time may have it")
+		v.note("the name of this span is unknown: the server's list of its minutes lacks it")
 	}
 	v.spans[id] = []store.Span{s}
 	return v.spans[id], nil
+}
+
+// nearTime is about how long a time is in which the server lists spans to find one. Its list
+// of a longer time is less likely to have it.
+const nearTime = 4 * time.Minute
+
+// near returns the selector of the samples of a span, in about the minutes of the first.
+func (v *view) near(c conditions, kind exporter.Kind) (querier.Selector, error) {
+	t, err := v.typeOf(c.service, kind, standard(kind))
+	s := v.selectorOf(t, c, time.Time{}, time.Time{})
+	for err == nil && s.Until.Sub(s.From) > nearTime {
+		half := s
+		half.Until = s.From.Add(s.Until.Sub(s.From) / 2)
+		n := int64(0)
+		if n, err = v.client.Total(v.ctx, half); n > 0 {
+			s.Until = half.Until
+		} else {
+			s.From = half.Until
+		}
+	}
+	return s, err
 }
