@@ -81,7 +81,7 @@ func TestHost(t *testing.T) {
 		t.Errorf("the CPU time was %d, %d of the span, and is %d, %d with a host profile", before.Total, before.Span.CPU, after.Total, after.Span.CPU)
 	}
 	text := get(t, h, target("/", "query", ".host", "format", "text")).Body.String()
-	for _, want := range []string{" [k] vfs_read: line 4 100.0%\n"} {
+	for _, want := range []string{"frames   [k] kernel 100.0%\n", " [k] vfs_read: line 4 100.0%\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

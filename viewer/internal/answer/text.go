@@ -32,6 +32,9 @@ func (a *Profile) Text() string {
 	if a.Empty != "" {
 		return b.String()
 	}
+	if a.FrameTypes != nil {
+		fmt.Fprintf(&b, "%-9s%s\n", "frames", frameTypes(a.FrameTypes, a.Total))
+	}
 	b.WriteByte('\n')
 	fmt.Fprintf(&b, "%10s %7s %10s %7s  %s\n", "self", "", "total", "", "function")
 	functions, columns := a.summary.Functions(), termtext.Columns-39
@@ -156,4 +159,13 @@ func withLines(name string, f flame.Function, total int64, n int) string {
 // marked writes the name of a frame in n columns, after the mark of its type.
 func marked(t flame.FrameType, name string, n int) string {
 	return t.Mark() + termtext.ClipStart(termtext.OneLine(name), n-len(t.Mark()))
+}
+
+// frameTypes writes what ran in frames of each type, and what marks them.
+func frameTypes(list []flame.TypeTotal, total int64) string {
+	var parts []string
+	for _, t := range list {
+		parts = append(parts, fmt.Sprintf("%s%s %s", t.Type.Mark(), t.Type, termtext.Percent(t.Self, total)))
+	}
+	return strings.Join(parts, ", ")
 }
