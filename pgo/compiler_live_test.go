@@ -35,7 +35,8 @@ func run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// The compiler reads the merged profile, and inlines a call that it did not inline before.
+// The compiler reads the merged profile, trimmed or not, and inlines a call that it did not
+// inline before.
 func TestCompiler(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.CopyFS(dir, os.DirFS("testdata")), os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/mix\n\ngo 1.26\n"), 0o600)); err != nil {
@@ -46,18 +47,20 @@ func TestCompiler(t *testing.T) {
 		t.Fatal("mix is inlined without a profile: make it larger")
 	}
 	raw := calling("example.com/mix.Work", "example.com/mix.mix", 1000)
-	result, err := merge([]pgo.Source{{Name: "one", Profile: raw}, {Name: "two", Profile: raw}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "default.pgo")
-	if err := result.WriteFile(file); err != nil {
-		t.Fatal(err)
-	}
-	out := run(t, dir, "build", "-pgo="+file, "-gcflags=-m -d=pgodebug=1")
-	for _, want := range []string{inlined, "hot-node enabled increased budget=2000 for func=example.com/mix.mix"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in the compiler's output:\n%s", want, out)
+	for _, opts := range [][]pgo.Option{nil, {pgo.WithLeaf(2)}} {
+		result, err := merge([]pgo.Source{{Name: "one", Profile: raw}, {Name: "two", Profile: raw}}, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "default.pgo")
+		if err := result.WriteFile(file); err != nil {
+			t.Fatal(err)
+		}
+		out := run(t, dir, "build", "-pgo="+file, "-gcflags=-m -d=pgodebug=1")
+		for _, want := range []string{inlined, "hot-node enabled increased budget=2000 for func=example.com/mix.mix"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%d options: no %q in the compiler's output:\n%s", len(opts), want, out)
+			}
 		}
 	}
 }
@@ -72,10 +75,14 @@ func TestPreprofile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range []*profile.Profile{p, merged(t, p)} {
+	whole, trimmed := merged(t, p), merged(t, p, pgo.WithLeaf(2))
+	for _, of := range []*profile.Profile{p, whole} {
 		if diff := cmp.Diff(callsOf(of), preprofile(t, of)); diff != "" {
 			t.Errorf("calls (-got +go tool preprofile):\n%s", diff)
 		}
+	}
+	if diff := cmp.Diff(callsOf(whole), callsOf(trimmed)); diff != "" {
+		t.Errorf("WithLeaf(2) changes calls (-whole +trimmed):\n%s", diff)
 	}
 }
 
@@ -89,9 +96,9 @@ func callsOf(p *profile.Profile) []string {
 	return list
 }
 
-func merged(t *testing.T, p *profile.Profile) *profile.Profile {
+func merged(t *testing.T, p *profile.Profile, opts ...pgo.Option) *profile.Profile {
 	t.Helper()
-	result, err := merge([]pgo.Source{{Name: "p", Profile: p}})
+	result, err := merge([]pgo.Source{{Name: "p", Profile: p}}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@
 //
 // Only CPU time in nanoseconds is merged: so profiles of 97 and of 100 Hz mix. Labels,
 // addresses and mappings are removed, which makes the file small and free of ids. Functions,
-// lines and start lines are kept. All replicas have the same weight. [WithSpan] keeps the
-// samples of one kind of request.
+// lines and start lines are kept. [WithLeaf] makes the file smaller. All replicas have the
+// same weight. [WithSpan] keeps the samples of one kind of request.
 //
 // # How much is enough
 //

@@ -28,6 +28,9 @@ type Source struct {
 	Profile *profile.Profile
 }
 
+// minLeaf is the number of frames that make a call.
+const minLeaf = 2
+
 // Merge merges CPU profiles into one for the compiler. It holds only the stacks of sources
 // it has read. Sources that cannot be used are left out, see [Result.LeftOut].
 //
@@ -39,6 +42,9 @@ func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
 	m := merger{}
 	for _, o := range opts {
 		m.config = o.apply(m.config)
+	}
+	if m.leaf != 0 && m.leaf < minLeaf {
+		return nil, fmt.Errorf("pgo: the least number of frames is %d: fewer are not a call; 0 keeps all", minLeaf)
 	}
 	var leftOut []error
 	for s := range sources {
@@ -83,7 +89,7 @@ const maxPending = 8
 
 func (m *merger) add(source Source) error {
 	p := source.Profile
-	s, err := strip(p, m.span)
+	s, err := strip(p, m.config)
 	if err != nil {
 		return err
 	}
@@ -240,6 +246,7 @@ func Parse(data []byte) (*profile.Profile, error) {
 }
 
 type config struct {
+	leaf int    // frames to keep; 0 for all
 	span string // "" for all samples
 }
 
@@ -249,6 +256,17 @@ type Option interface{ apply(config) config }
 type optionFunc func(config) config
 
 func (f optionFunc) apply(c config) config { return f(c) }
+
+// WithLeaf keeps the n innermost frames of each stack, for a smaller file. An inlined
+// function belongs to the frame of its caller. The compiler of Go 1.26 reads the two
+// innermost frames. With n = 5 the file is still readable in pprof. Merge returns an
+// error if n is 1 or negative. By default, and for 0, stacks stay whole.
+func WithLeaf(n int) Option {
+	return optionFunc(func(c config) config {
+		c.leaf = n
+		return c
+	})
+}
 
 // WithSpan keeps the samples with the label span_name of this value. By default, all
 // samples are kept, as for "".

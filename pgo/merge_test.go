@@ -231,6 +231,11 @@ func TestBadSources(t *testing.T) {
 	if _, err := merge([]pgo.Source{{Name: "idle", Profile: cpuProfile(1e7)}}); !errors.Is(err, pgo.ErrEmpty) {
 		t.Errorf("only an idle replica: %v", err)
 	}
+	for _, n := range []int{1, -1} {
+		if _, err := merge([]pgo.Source{{Name: "good", Profile: good}}, pgo.WithLeaf(n)); err == nil {
+			t.Errorf("WithLeaf(%d) is taken", n)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {
@@ -344,7 +349,7 @@ func FuzzMerge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		result, err := merge([]pgo.Source{{Name: "a", Profile: p}, {Name: "b", Profile: p}})
+		result, err := merge([]pgo.Source{{Name: "a", Profile: p}, {Name: "b", Profile: p}}, pgo.WithLeaf(2))
 		if err != nil {
 			return
 		}

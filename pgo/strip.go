@@ -40,7 +40,7 @@ type stripped struct {
 
 // strip returns a copy of p that has only CPU time and counts, without labels, addresses
 // and mappings. So stacks with the same lines become one, of all builds.
-func strip(p *profile.Profile, span string) (*stripped, error) {
+func strip(p *profile.Profile, c config) (*stripped, error) {
 	used, err := cpuOf(p)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func strip(p *profile.Profile, span string) (*stripped, error) {
 				count = max(1, ns/used.period)
 			}
 		}
-		if span != "" && !slices.Contains(sample.Label[labelkey.SpanName], span) {
+		if c.span != "" && !slices.Contains(sample.Label[labelkey.SpanName], c.span) {
 			continue
 		}
 		if ns > maxCPU-s.cpu || count > maxCPU-s.samples {
@@ -82,14 +82,18 @@ func strip(p *profile.Profile, span string) (*stripped, error) {
 		}
 		s.cpu += ns
 		s.samples += count
-		for _, l := range sample.Location {
+		stack := sample.Location
+		for _, l := range stack {
 			for _, line := range l.Line {
 				hasStartLine = hasStartLine || line.Function != nil && line.Function.StartLine != 0
 			}
 		}
+		if c.leaf > 0 && len(stack) > c.leaf {
+			stack = stack[:c.leaf]
+		}
 		s.profile.Sample = append(s.profile.Sample, &profile.Sample{
 			Value:    []int64{cpuValue: ns, countValue: count},
-			Location: frames.stripped(sample.Location),
+			Location: frames.stripped(stack),
 		})
 	}
 	if len(s.profile.Sample) > 0 && !hasStartLine {

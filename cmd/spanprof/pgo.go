@@ -37,6 +37,7 @@ $ spanprof pgo -check ./shop cmd/shop/default.pgo
 func runPGO(ctx context.Context, c *call) error {
 	out := c.String("o", "default.pgo", "the `file` to write; a profile there is replaced")
 	check := c.Bool("check", false, "list the hot functions of PROFILE, default.pgo by default, that the executable PROGRAM lacks")
+	leaf := c.Int("leaf", 0, "keep this `number` of frames of each stack, the innermost, for a smaller file; 0 keeps all")
 	span := c.String("span", "", "use only samples of spans with this `name`; a pyroscope SOURCE has span_name in its query instead")
 	if err := c.parse(); err != nil {
 		return err
@@ -50,7 +51,7 @@ func runPGO(ctx context.Context, c *call) error {
 	if err := canWrite(*out); err != nil {
 		return fmt.Errorf("pgo: -o: %w", err)
 	}
-	result, err := mergePGO(ctx, c, *out, *span)
+	result, err := mergePGO(ctx, c, *out, pgo.WithLeaf(*leaf), pgo.WithSpan(*span))
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ const maxWarning = 2000
 
 // mergePGO merges the CPU profiles of SOURCEs, and prints warnings. out is the file to write, which
 // a directory or a glob may have too.
-func mergePGO(ctx context.Context, c *call, out, span string) (*pgo.Result, error) {
+func mergePGO(ctx context.Context, c *call, out string, options ...pgo.Option) (*pgo.Result, error) {
 	untrusted.LimitMemory(512 << 20)
 	var readErr error
 	result, err := pgo.Merge(func(yield func(pgo.Source) bool) {
@@ -81,7 +82,7 @@ func mergePGO(ctx context.Context, c *call, out, span string) (*pgo.Result, erro
 			}
 			return err
 		})
-	}, pgo.WithSpan(span))
+	}, options...)
 	if readErr != nil {
 		return nil, fmt.Errorf("pgo: %w", readErr)
 	}

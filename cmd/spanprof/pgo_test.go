@@ -92,6 +92,7 @@ func TestPGO(t *testing.T) {
 	cpuFile(t, "a/2.pprof.gz", "main.hash", "GET /", 0) // idle
 	b := cpuFile(t, "b.pb.gz", "main.sort", "PUT /", 1000)
 	outcome{exitDone, "default.pgo: 4000 samples of 3 functions, 40s of CPU time, from 2 replicas", ""}.check(t, "pgo", "a", b)
+	outcome{exitDone, "4000 samples", ""}.check(t, "pgo", "-leaf", "5", "a", b)
 	times := map[string]int64{}
 	for _, s := range readPGO(t, "default.pgo").Sample {
 		times[s.Location[0].Line[0].Function.Name] = s.Value[0]
@@ -164,6 +165,7 @@ func TestPGOUsage(t *testing.T) {
 		args []string
 	}{
 		{"name a SOURCE", nil},
+		{"the least number of frames is 2", []string{"-leaf", "1", "x"}},
 		{"write /absent/default.pgo: ", []string{"-o", "/absent/default.pgo", profilesDir + "cpu0.pprof.gz"}},
 		{"it is not a regular file", []string{"-o", ".", profilesDir + "cpu0.pprof.gz"}},
 		{"main.go exists and is no profile", []string{"-o", "main.go", "x"}},
