@@ -45,6 +45,7 @@ type target struct {
 
 	mu      sync.Mutex
 	giveUp  context.CancelCauseFunc
+	seen    map[exporter.Kind]bool // kinds with a profile
 	covered map[exporter.Kind]*covered
 	since   map[exporter.Kind]time.Time // the begin of failures that last, of the whole process for ""
 	result  Result
@@ -67,7 +68,7 @@ func newTarget(c Config, t *source.Target) *target {
 	begun := time.Now()
 	own := &target{
 		Config: c, Target: t, end: begun.Add(c.For),
-		covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
+		seen: map[exporter.Kind]bool{}, covered: map[exporter.Kind]*covered{}, since: map[exporter.Kind]time.Time{},
 		result: Result{Target: t.Name(), Dir: DirOf(c.Dir, t), Gaps: map[exporter.Kind]Gaps{}},
 		runs:   map[string]bool{},
 	}
@@ -77,8 +78,8 @@ func newTarget(c Config, t *source.Target) *target {
 	return own
 }
 
-// errRefused ends all requests to a target that refuses the credentials.
-var errRefused = errors.New("refused")
+// errLeftOut is the error for a kind or a target without more requests.
+var errLeftOut = errors.New("left out")
 
 // record records all kinds until the time is over.
 func (t *target) record(ctx context.Context) Result {
@@ -117,14 +118,17 @@ func (t *target) windows(ctx context.Context, kind exporter.Kind) {
 		if kind != exporter.KindCPU {
 			measure = 0
 		}
-		if err := t.keep(ctx, kind, measure); err != nil {
-			until = earlier(time.Now().Add(pause.NextBackOff()), t.end)
-		} else {
+		switch err := t.keep(ctx, kind, measure); {
+		case errors.Is(err, errLeftOut):
+			return
+		case err == nil:
 			pause.Reset()
+			wait(ctx, until) // a server may answer early with what it has
+		default:
+			wait(ctx, earlier(time.Now().Add(pause.NextBackOff()), t.end))
 		}
-		wait(ctx, until) // a server may answer early with what it has
 	}
-	if kind == exporter.KindCPU || errors.Is(context.Cause(ctx), errRefused) {
+	if kind == exporter.KindCPU || errors.Is(context.Cause(ctx), errLeftOut) {
 		return
 	}
 	wait(ctx, t.end)
@@ -148,16 +152,16 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil && ctx.Err() != nil && measure > 0 && !errors.Is(context.Cause(ctx), errRefused) {
+	if err != nil && ctx.Err() != nil && measure > 0 && !errors.Is(context.Cause(ctx), errLeftOut) {
 		t.Report(t.Name() + ": the CPU profile in flight is dropped")
 	}
 	n := int64(0)
 	if err == nil {
+		t.seen[kind] = true
 		n, err = t.write(ctx, kind, begun, data, parsed)
 	}
 	if err != nil {
-		t.fail(ctx, kind, err)
-		return err
+		return t.fail(ctx, kind, err)
 	}
 	t.recovered(kind)
 	c := t.covered[kind]
@@ -172,19 +176,26 @@ func (t *target) keep(ctx context.Context, kind exporter.Kind, measure time.Dura
 	return nil
 }
 
-// fail counts an error of a kind, and reports the first of several. The caller holds t.mu.
-func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) {
+// fail counts an error of a kind, and reports the first of several. It returns err, or
+// errLeftOut if another request makes no sense. The caller holds t.mu.
+func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) error {
 	if ctx.Err() != nil {
-		return // not a fault of the target
+		return err // not a fault of the target
 	}
 	status, answered := errors.AsType[*client.StatusError](err)
+	// A proxy answers 404 too while the process is away: others must have a profile.
+	if answered && status.Code == http.StatusNotFound && !t.seen[kind] && len(t.seen) > 0 && t.since[""].IsZero() {
+		t.covered[kind].failed = false // nothing is missing
+		t.Report(fmt.Sprintf("%v; the kind is left out", err))
+		return errLeftOut
+	}
 	t.covered[kind].failed = true
 	t.result.Failures++
 	t.result.Err = err
 	if answered && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
 		t.Report(fmt.Sprintf("%v; there are no more requests to it", err))
-		t.giveUp(errRefused)
-		return
+		t.giveUp(errLeftOut)
+		return errLeftOut
 	}
 	if isAway(err) {
 		kind = ""
@@ -193,6 +204,7 @@ func (t *target) fail(ctx context.Context, kind exporter.Kind, err error) {
 		t.since[kind] = time.Now()
 		t.Report(fmt.Sprintf("%v; it is retried", err))
 	}
+	return err
 }
 
 // isAway reports whether err means that the whole process is away, also if a proxy has
@@ -202,7 +214,7 @@ func isAway(err error) bool {
 		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrTooLarge)
 	}
 	status, ok := errors.AsType[*client.StatusError](err)
-	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
+	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Code)
 }
 
 // recovered reports the end of failures of a kind and of the target. The caller holds t.mu.

@@ -6,8 +6,10 @@ package record
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +21,38 @@ import (
 	"github.com/spanprof/spanprof/cmd/spanprof/internal/source"
 	"github.com/spanprof/spanprof/exporter"
 )
+
+// A kind is left out only if the process has another kind: a proxy answers 404 too.
+func TestNotFound(t *testing.T) {
+	src, err := source.NewTarget("http://shop:6060")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports []string
+	own := newTarget(Config{For: time.Hour, Report: func(text string) { reports = append(reports, text) }}, src)
+	missing := func(kind exporter.Kind) error {
+		return own.fail(t.Context(), kind, &client.StatusError{Name: string(kind), Code: http.StatusNotFound})
+	}
+	for _, kind := range source.TargetKinds { // also long after the start
+		if err := missing(kind); errors.Is(err, errLeftOut) {
+			t.Errorf("%s is left out of a process that is away", kind)
+		}
+	}
+	own.seen[exporter.KindHeap] = true
+	if err := missing(exporter.KindBlock); errors.Is(err, errLeftOut) {
+		t.Error("block is left out of a process that is away again")
+	}
+	own.recovered(exporter.KindHeap)
+	if err := missing(exporter.KindBlock); !errors.Is(err, errLeftOut) || own.covered[exporter.KindBlock].failed {
+		t.Errorf("block of a process without it: %v, %v", err, *own.covered[exporter.KindBlock])
+	}
+	if err := missing(exporter.KindHeap); errors.Is(err, errLeftOut) {
+		t.Error("heap, which it had, is left out")
+	}
+	if len(reports) != 4 || own.result.Err == nil {
+		t.Errorf("%v, reports %q", own.result, reports)
+	}
+}
 
 // A failure of one kind is reported apart from a failure of the whole process.
 func TestIsAway(t *testing.T) {
