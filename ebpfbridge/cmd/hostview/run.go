@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 
 	"github.com/spanprof/spanprof/ebpfbridge/receiver"
@@ -31,19 +32,35 @@ func run(ctx context.Context, c config, out io.Writer) error {
 		return fmt.Errorf("-listen: %w", err)
 	}
 	defer func() { _ = agents.Close() }()
+	pages, err := listen(c.page)
+	if err != nil {
+		return fmt.Errorf("-page: %w", err)
+	}
 	status := &pageStatus{host: host.Status, processes: counted, agents: c.listen}
 	page := &machine{source{kept}, status.status, viewer.Handler(source{kept}, viewer.WithStatus(status.status))}
 
-	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, c.page)
+	fmt.Fprintf(out, "hostview: agents send to unix://%s (OTLP/gRPC); the page is http://%s/\n", c.listen, pages.Addr())
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return host.ServeGRPC(ctx, agents) },
-		func(ctx context.Context) error { return viewer.ListenAndServe(ctx, c.page, page) },
+		func(ctx context.Context) error { return viewer.Serve(ctx, pages, page) },
 	}
 	if c.socket != "" {
 		fmt.Fprintf(out, "hostview: programs get their own samples from %s\n", c.socket)
 		parts = append(parts, func(ctx context.Context) error { return host.ServeSocket(ctx, c.socket) })
 	}
 	return together(ctx, parts)
+}
+
+// listen listens on the loopback address of the page, which shows everything.
+func listen(address string) (net.Listener, error) {
+	local, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if !local.IP.IsLoopback() {
+		return nil, fmt.Errorf("%q is not a loopback address", address)
+	}
+	return net.ListenTCP("tcp", local)
 }
 
 // together runs all until ctx ends or the first of them fails, and returns when all have

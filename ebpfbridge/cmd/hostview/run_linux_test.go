@@ -32,7 +32,7 @@ func TestRunFails(t *testing.T) {
 	for args, want := range map[string]string{
 		"-listen /no/such/directory/s":                             "-listen: receiver: socket /no/such/directory/s",
 		socket + " -page " + l.Addr().String():                     "address already in use",
-		socket + " -page nonsense":                                 "address nonsense",
+		socket + " -page nonsense":                                 "-page: address nonsense",
 		socket + " -page 0.0.0.0:1":                                "loopback",
 		socket + " -page 127.0.0.1:0 -socket /no/such/directory/s": "/no/such/directory",
 	} {

@@ -6,10 +6,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -22,8 +22,6 @@ import (
 	resourcepb "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/spanprof/spanprof/internal/livetest"
 )
 
 // message has processes with a record each, of two samples in the kernel with the labels of a
@@ -78,23 +76,23 @@ func get(t *testing.T, url string) string {
 // TestRun sends the samples of four processes.
 func TestRun(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	c, err := parse([]string{"-listen", filepath.Join(privateDirectory(t), "s"), "-page", "127.0.0.1:0"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = free.Close()
-	c := config{listen: filepath.Join(privateDirectory(t), "s"), page: free.Addr().String()}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, c, io.Discard) }()
-	livetest.Until(t, func() bool {
-		conn, err := net.Dial("tcp", c.page)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
-	page := "http://" + c.page + "/"
+	out, to := io.Pipe()
+	go func() {
+		err := run(ctx, c, to)
+		_ = to.CloseWithError(err)
+		done <- err
+	}()
+	first, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.TrimSpace(first[strings.Index(first, "http://"):])
 	if text := get(t, page+"?format=text"); !strings.Contains(text, "No agent has sent anything yet") {
 		t.Errorf("before the first message:\n%s", text)
 	}
