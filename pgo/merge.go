@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +41,7 @@ const minLeaf = 2
 // same sum. The sum of all replicas and the counts of samples are unchanged. The error wraps [ErrEmpty] if the usable sources have no samples. Without usable
 // sources, it has their errors.
 func Merge(sources iter.Seq[Source], opts ...Option) (*Result, error) {
-	m := merger{}
+	m := merger{spans: map[string]int64{}}
 	for _, o := range opts {
 		m.config = o.apply(m.config)
 	}
@@ -71,6 +73,7 @@ type merger struct {
 	config
 	replicas     []*replica
 	cpu, samples int64
+	spans        map[string]int64
 	pending      int // see maxPending
 
 	programs, builds []string // names and build ids
@@ -101,6 +104,9 @@ func (m *merger) add(source Source) error {
 	r.cpu += s.cpu
 	m.cpu += s.cpu
 	m.samples += s.samples
+	for name, n := range s.spans {
+		m.spans[name] += n
+	}
 	if s.cpu == 0 {
 		return nil
 	}
@@ -186,14 +192,23 @@ func scale(p *profile.Profile, factor float64) {
 const maxListed = 10
 
 func (m *merger) empty() error {
-	if m.span != "" {
-		return fmt.Errorf("pgo: %w of a span named %q: spanprof sets the label span_name in the profiled service", ErrEmpty, m.span)
+	switch {
+	case m.span == "":
+		names := make([]string, len(m.replicas))
+		for i, r := range m.replicas {
+			names[i] = r.name
+		}
+		return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
+	case len(m.spans) == 0:
+		return fmt.Errorf("pgo: %w of a span named %q: no sample has the label span_name, which spanprof sets in the profiled service", ErrEmpty, m.span)
 	}
-	names := make([]string, len(m.replicas))
-	for i, r := range m.replicas {
-		names[i] = r.name
+	names := slices.SortedFunc(maps.Keys(m.spans), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m.spans[b], m.spans[a]), strings.Compare(a, b))
+	})
+	for i := range names {
+		names[i] = fmt.Sprintf("%q", names[i])
 	}
-	return fmt.Errorf("pgo: %s: %w", list(names), ErrEmpty)
+	return fmt.Errorf("pgo: %w of a span named %q; there are %s", ErrEmpty, m.span, list(names))
 }
 
 // list joins the first names.

@@ -138,7 +138,11 @@ func TestSpan(t *testing.T) {
 		t.Errorf("got %q", result.Warnings)
 	}
 	_, err = merge(sources, pgo.WithSpan("GET"))
-	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), `of a span named "GET"`) {
+	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), `there are "PUT /", "GET /"`) {
+		t.Errorf("got %v", err)
+	}
+	_, err = merge(sources[1:], pgo.WithSpan("GET"))
+	if !errors.Is(err, pgo.ErrEmpty) || !strings.Contains(err.Error(), "no sample has the label span_name") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -36,6 +36,7 @@ type stripped struct {
 	profile *profile.Profile
 	cpu     int64 // nanoseconds
 	samples int64
+	spans   map[string]int64 // samples by the name of their span, with WithSpan
 }
 
 // strip returns a copy of p that has only CPU time and counts, without labels, addresses
@@ -55,6 +56,7 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 			DurationNanos:     p.DurationNanos,
 			Function:          p.Function,
 		},
+		spans: map[string]int64{},
 	}
 	frames := locations{profile: s.profile, of: map[place]*profile.Location{}}
 	hasStartLine := false
@@ -74,8 +76,14 @@ func strip(p *profile.Profile, c config) (*stripped, error) {
 				count = max(1, ns/used.period)
 			}
 		}
-		if c.span != "" && !slices.Contains(sample.Label[labelkey.SpanName], c.span) {
-			continue
+		if c.span != "" {
+			names := sample.Label[labelkey.SpanName]
+			for _, name := range names {
+				s.spans[name] += count
+			}
+			if !slices.Contains(names, c.span) {
+				continue
+			}
 		}
 		if ns > maxCPU-s.cpu || count > maxCPU-s.samples {
 			return nil, errTooLong

@@ -102,7 +102,7 @@ func TestPGO(t *testing.T) {
 		t.Errorf("balanced: got %v", times)
 	}
 	outcome{exitDone, "out.pgo: 1000 samples of 2 functions", `warning: a has no samples of a span named "PUT /"`}.check(t, "pgo", "-o", "out.pgo", "-span", "PUT /", "a", b)
-	outcome{exitFailed, "", `no samples of a span named "POST /"`}.check(t, "pgo", "-o", "none.pgo", "-span", "POST /", "a", b)
+	outcome{exitFailed, "", `no samples of a span named "POST /"; there are "GET /", "PUT /"`}.check(t, "pgo", "-o", "none.pgo", "-span", "POST /", "a", b)
 	if _, err := os.Stat("none.pgo"); err == nil {
 		t.Error("a profile without samples was written")
 	}
