@@ -200,6 +200,7 @@ func TestBadRequests(t *testing.T) {
 		{target("/", "limit", "-1"), "above 0", 0},
 		{target("/", "limit", "1000000"), "at most 10000 spans", 0},
 		{target("/", "min", "fast"), `min "fast": expected a duration`, 0},
+		{target("/", "max", "1s"), "max: lists have no upper bound", 0},
 		{target("/", "from", "soon"), `from: time "soon"`, 0},
 		{target("/", "attribute", "db.query.text"), `attribute "db.query.text": expected a condition`, 0},
 		{target("/", "attribute", "=x"), `attribute "=x": expected a condition`, 0},
@@ -457,7 +458,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("/profile", `query={}`)
 	f.Add("/x", `format=html;`)
 	f.Add("", `order=cpu&limit=1&format=json`)
-	f.Add("/", `filter=GET&error=true&min=1ms&trace=x&service=shop&from=1&until=now&format=folded`)
+	f.Add("/", `filter=GET&error=true&min=1ms&max=1h&trace=x&service=shop&from=1&until=now&format=folded`)
 	f.Add("/", `query=.wall&format=text`)
 	f.Add("/comparison-diff", `query={}&format=folded`)
 	f.Add("/comparison", `query={}&rightQuery={profile_id%3D"`+slowID+`"}&format=pprof`)

@@ -130,6 +130,8 @@ func parseSpans(asked *question) (err error) {
 		q.Attributes = append(q.Attributes, m)
 	}
 	switch {
+	case params.Has("max"):
+		return answer.BadRequestf("max: lists have no upper bound of durations")
 	case !known:
 		return answer.BadRequestf("unknown order %q: known are newest, slowest and cpu", params.Get("order"))
 	case q.Limit > maxSpans:
