@@ -48,7 +48,7 @@ const (
 
 var (
 	seed    = flag.Uint64("seed", 0, "draw the same mutants again; 0: a random seed")
-	number  = flag.Int("n", 200, "mutants of each room; some may not build, and are not counted")
+	number  = flag.Int("n", 200, "mutants of each room")
 	timeout = flag.Duration("timeout", time.Minute, "timeout of a package's tests")
 
 	root, work string // the working directory and one of temporary files
@@ -133,25 +133,32 @@ func judge(ctx context.Context, name string) (map[string]int, error) {
 		return nil, fmt.Errorf("tests fail without a mutant: %w\n%s", err, text)
 	}
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	pool = pool[:min(*number, len(pool))]
-	var group sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for _, m := range pool {
-		slots <- struct{}{}
-		group.Go(func() {
-			var err error
-			if m.outcome, err = outcome(ctx, m); err != nil {
-				fail(err)
-			} else if m.outcome != killed && m.outcome != doesNotBuild {
-				fmt.Printf("%s %s:%d: %s: %s\n", m.outcome, m.path, m.line, m.mutation, m.source)
+	n, slots := map[string]int{}, make(chan struct{}, parallel)
+	// The next batch replaces what does not build. So a seed draws the same mutants,
+	// whatever finishes first.
+	for left := *number; left > 0 && len(pool) > 0 && ctx.Err() == nil; {
+		batch := pool[:min(left, len(pool))]
+		pool = pool[len(batch):]
+		var group sync.WaitGroup
+		for _, m := range batch {
+			slots <- struct{}{}
+			group.Go(func() {
+				var err error
+				if m.outcome, err = outcome(ctx, m); err != nil {
+					fail(err)
+				} else if m.outcome != killed && m.outcome != doesNotBuild {
+					fmt.Printf("%s %s:%d: %s: %s\n", m.outcome, m.path, m.line, m.mutation, m.source)
+				}
+				<-slots
+			})
+		}
+		group.Wait()
+		for _, m := range batch {
+			n[m.outcome]++
+			if m.outcome != doesNotBuild {
+				left--
 			}
-			<-slots
-		})
-	}
-	group.Wait()
-	n := map[string]int{}
-	for _, m := range pool {
-		n[m.outcome]++
+		}
 	}
 	return n, context.Cause(ctx)
 }
