@@ -76,6 +76,9 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 		}
 		_, _ = add(limited, "names", times)
 	}
+	if err := ctx.Err(); err != nil { // the file would lack what nobody has refused
+		return response{}, err
+	}
 	start := "./" + segment + "?" + with(params, "format", "").Encode()
 	all, err := jsonResponse(answers)
 	return response{

@@ -5,12 +5,14 @@ package viewer_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,6 +102,29 @@ func TestFrozenList(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("the frozen list has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A frozen page is whole: without time for all questions there is none.
+func TestFrozenPageWithoutTime(t *testing.T) {
+	source := newFile(t)
+	h := viewer.Handler(source)
+	questions := 0
+	source.asked = func(any) { questions++ }
+	freeze(t, h, "/?format=frozen")
+	for last := range questions {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		source.asked = func(any) {
+			if n == last {
+				cancel()
+			}
+			n++
+		}
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?format=frozen", nil)
+		if w := do(t, h, r); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("status %d although the request ends at question %d of %d", w.Code, last+1, questions)
+		}
 	}
 }
 
