@@ -205,7 +205,7 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request, a asked) error 
 	if err := t.fill(view, q, text); err != nil {
 		return err
 	}
-	if r.FormValue("format") == "text" {
+	if r.URL.Query().Get("format") == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		t.write(w)
 		return nil
