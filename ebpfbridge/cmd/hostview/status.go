@@ -58,7 +58,7 @@ func (p *pageStatus) status() viewer.Status {
 	add("profiles lost: see the log", s.Failed)
 	add("socket: programs connected", s.Subscribers)
 	add("socket: samples handed out", s.HandedOut)
-	add("socket: samples lost, as programs read too slowly", s.Lost)
+	add("socket: samples lost, as programs read too slowly or ended", s.Lost)
 	add("socket: connections refused", s.RefusedSubscribers)
 	return v
 }

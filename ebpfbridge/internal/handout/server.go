@@ -58,7 +58,7 @@ type Status struct {
 	Subscribers int
 	// Refused are connections that were closed: of ended processes, or of too many.
 	Refused int
-	// HandedOut and Lost are samples. Lost ones exceeded what may wait.
+	// HandedOut and Lost are samples. Lost ones exceeded what may wait, or their process ended.
 	HandedOut, Lost int
 }
 
