@@ -65,6 +65,11 @@ func TestIsAway(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", err, got, want)
 		}
 	}
+	for code, want := range map[int]bool{404: true, 502: true, 503: true, 504: true, 429: false, 500: false} {
+		if got := isAway(&client.StatusError{Code: code}); got != want {
+			t.Errorf("status %d: got %v, want %v", code, got, want)
+		}
+	}
 }
 
 // MaxBytes bounds a target, which may restart all the time, and texts of its server. A run is
