@@ -93,6 +93,7 @@ func cut(t *testing.T, l *Log) (samples int64, restarted bool) {
 func TestCutStopsOnlyABlockedReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := running(t)
+		<-time.After(poll / 4) // so no sample comes just when the reader reads
 		for range 10 {
 			<-time.After(poll)
 			r.sample()
