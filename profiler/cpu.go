@@ -135,7 +135,7 @@ func (r *cpuRun) stop() {
 		}
 		if r.running() {
 			if r.log != nil {
-				r.log.Stop() // it may wait with its next read
+				r.log.Close()
 			}
 			pprof.StopCPUProfile()
 		}

@@ -74,7 +74,7 @@ type Log struct {
 	header  bool  // the next record is the header
 	inCode  bool  // a stack had an address of Go code
 	foreign int   // stacks before that
-	closing bool  // Stop was called
+	closing bool  // Close or Stop was called
 	over    bool  // ended is closed
 	readAt  int64 // all samples before this nanotime are counted
 	began   int64 // the nanotime of the last read, since its time, and used the CPU time then
@@ -276,6 +276,14 @@ func (l *Log) stopAndStart() {
 	l.begin()
 	l.restart = false
 	l.readAt = goruntime.Nanotime()
+}
+
+// Close makes Run read at once. The caller stops the CPU profile afterwards.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closing = true
+	signal(l.wake)
 }
 
 // Stop ends Run.
