@@ -113,6 +113,11 @@ func New(exp exporter.Exporter, opts ...Option) (*Profiler, error) {
 // Each end of a window makes a profile. So Flush is for tests and for people in front of a
 // page. It does nothing if profiling is disabled by the environment.
 func (p *Profiler) Flush(ctx context.Context) error {
+	select {
+	case <-p.stop:
+		return exporter.ErrShutdown
+	default:
+	}
 	if p.disabled {
 		return nil
 	}
