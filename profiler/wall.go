@@ -36,11 +36,17 @@ type WallStatus struct {
 }
 
 // wallClock makes windows of the samples of package wall.
-type wallClock struct{ sampler *wall.Sampler }
+type wallClock struct {
+	sampler *wall.Sampler
+	opened  time.Time // the loop alone uses it
+}
 
-func newWallClock(budget float64) *wallClock { return &wallClock{wall.New(budget)} }
+func newWallClock(budget float64) *wallClock {
+	return &wallClock{sampler: wall.New(budget)}
+}
 
 func (w *wallClock) start() error {
+	w.opened = time.Now()
 	w.sampler.Start()
 	return nil
 }
@@ -50,6 +56,8 @@ func (w *wallClock) rotate() (*exporter.Profile, error) { return w.window(w.samp
 func (w *wallClock) stop() (*exporter.Profile, error) { return w.window(w.sampler.Stop()) }
 
 func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, error) {
+	opened := w.opened
+	w.opened = time.Now()
 	if err != nil {
 		err = fmt.Errorf("wall profile: %w", err)
 	}
@@ -58,8 +66,8 @@ func (w *wallClock) window(p *profile.Profile, err error) (*exporter.Profile, er
 	}
 	return exporter.NewParsedProfile(exporter.Window{
 		Kind:     exporter.KindWall,
-		Start:    time.Unix(0, p.TimeNanos),
-		Duration: time.Duration(p.DurationNanos),
+		Start:    opened,
+		Duration: w.opened.Sub(opened),
 	}, p), err
 }
 
