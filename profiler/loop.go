@@ -188,7 +188,7 @@ func (p *Profiler) end(by func(sampler) (*exporter.Profile, error)) {
 // endStream closes one window. It returns false if the schedule has the number of lost
 // windows, as for CPU.
 func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, error)) bool {
-	w, err := s.end(by)
+	windows, err := s.end(by)
 	p.report(err)
 	switch {
 	case errors.Is(err, errNotClosed):
@@ -196,11 +196,13 @@ func (p *Profiler) endStream(s *stream, by func(sampler) (*exporter.Profile, err
 	case p.closing:
 		p.unclosed.Add(-1)
 	}
-	switch {
-	case w != nil:
+	for _, w := range windows {
 		p.windows++
 		// The error would be that Shutdown has given up; the exporter's account has it.
 		_ = p.lanes.Export(context.Background(), p.identified(w))
+	}
+	switch {
+	case len(windows) > 0:
 		return true
 	case s.kind == exporter.KindCPU:
 		return false

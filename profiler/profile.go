@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,11 @@ func (p *Profiler) Profile(ctx context.Context, w io.Writer, k exporter.Kind, d 
 	case p.disabled || !slices.Contains(p.config.kinds, k):
 		return ErrNotMeasured
 	}
+	select {
+	case <-p.stop:
+		return ErrNotMeasured
+	default:
+	}
 	t := newTap(d)
 	joined := make(chan error, 1)
 	select {
@@ -88,17 +94,35 @@ func (p *Profiler) attach(k exporter.Kind, t *tap) error {
 	return nil
 }
 
+// maxPieces is how many pieces a tap keeps before it merges them. So the profile of a day
+// needs memory for its different stacks only.
+const maxPieces = 8
+
 // tap collects the pieces of a stream for one caller of Profile.
 type tap struct {
-	until  time.Time
-	slack  time.Duration       // how much before until it may end
-	gone   atomic.Bool         // the caller has returned
-	pieces []*exporter.Profile // the loop's until done is closed
-	done   chan struct{}       // closed after the last piece
+	until time.Time
+	slack time.Duration // how much before until it may end
+	gone  atomic.Bool   // the caller has returned
+	more  chan struct{} // has a token when there are pieces to merge
+	done  chan struct{} // closed after the last piece
+
+	mu     sync.Mutex
+	pieces []*exporter.Profile
 }
 
 func newTap(d time.Duration) *tap {
-	return &tap{until: time.Now().Add(d), slack: min(time.Second, d/5), done: make(chan struct{})}
+	return &tap{until: time.Now().Add(d), slack: min(time.Second, d/5), more: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// give adds a piece. It does not wait for the caller.
+func (t *tap) give(p *exporter.Profile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pieces = append(t.pieces, p)
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
 }
 
 // over ends the tap if a cut at now is the end that it needs.
@@ -112,24 +136,50 @@ func (t *tap) over(now time.Time) bool {
 
 // write waits for the last piece and writes the sum.
 func (t *tap) write(ctx context.Context, w io.Writer) error {
-	select {
-	case <-t.done:
-	case <-ctx.Done():
-		return ctx.Err()
+	for waits := true; waits; {
+		select {
+		case <-t.more:
+			if err := t.compact(maxPieces); err != nil {
+				return err
+			}
+		case <-t.done:
+			waits = false
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := t.compact(1); err != nil {
+		return err
 	}
 	if len(t.pieces) == 0 {
 		return ErrCPUInUse // since the call began
 	}
-	sum, err := merge(t.pieces)
-	if err != nil {
-		return fmt.Errorf("profiler: %w", err)
-	}
-	b, err := sum.Pprof()
+	b, err := t.pieces[0].Pprof()
 	if err != nil {
 		return fmt.Errorf("profiler: %w", err)
 	}
 	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("profiler: write %s profile: %w", sum.Kind(), err)
+		return fmt.Errorf("profiler: write %s profile: %w", t.pieces[0].Kind(), err)
 	}
+	return nil
+}
+
+// compact merges the pieces if there are at least n.
+func (t *tap) compact(n int) error {
+	t.mu.Lock()
+	pieces := t.pieces
+	if len(pieces) < n {
+		t.mu.Unlock()
+		return nil
+	}
+	t.pieces = nil
+	t.mu.Unlock()
+	sum, err := merge(pieces)
+	if err != nil {
+		return fmt.Errorf("profiler: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pieces = append([]*exporter.Profile{sum}, t.pieces...)
 	return nil
 }

@@ -37,9 +37,8 @@ type stream struct {
 	taps    []*tap
 }
 
-// manyPieces is how many pieces are kept before they are merged. So the profile of a day needs
-// memory for its different stacks only.
-const manyPieces = 16
+// manyPieces is how many pieces of a window are kept before they are merged.
+const manyPieces = 64
 
 func (s *stream) start() error {
 	err := s.sampler.start()
@@ -53,29 +52,25 @@ func (s *stream) cut(by func(sampler) (*exporter.Profile, error)) error {
 	piece, err := by(s.sampler)
 	s.edge = time.Now()
 	if piece != nil {
-		s.pieces = added(s.pieces, piece)
+		s.pieces = append(s.pieces, piece)
 		for _, t := range s.taps {
-			t.pieces = added(t.pieces, piece)
+			t.give(piece)
 		}
 	}
 	s.taps = slices.DeleteFunc(s.taps, func(t *tap) bool { return t.over(s.edge) })
-	return err
-}
-
-// added appends a piece, and merges many.
-func added(pieces []*exporter.Profile, piece *exporter.Profile) []*exporter.Profile {
-	pieces = append(pieces, piece)
-	if len(pieces) >= manyPieces {
-		if sum, err := merge(pieces); err == nil { // else the last merge returns the error
-			return []*exporter.Profile{sum}
-		}
+	if len(s.pieces) < manyPieces {
+		return err
 	}
-	return pieces
+	sum, unlike := merge(s.pieces)
+	if unlike == nil {
+		s.pieces = []*exporter.Profile{sum}
+	}
+	return errors.Join(err, unlike)
 }
 
-// end cuts and returns the window's profile. It is nil if nothing was measured, and with an error
-// if the pieces cannot be added.
-func (s *stream) end(by func(sampler) (*exporter.Profile, error)) (*exporter.Profile, error) {
+// end cuts and returns the window's profile, none if nothing was measured. If its pieces
+// cannot be added, which is an error, it returns them one by one.
+func (s *stream) end(by func(sampler) (*exporter.Profile, error)) ([]*exporter.Profile, error) {
 	err := s.cut(by)
 	pieces := s.pieces
 	s.pieces = nil
@@ -83,7 +78,10 @@ func (s *stream) end(by func(sampler) (*exporter.Profile, error)) (*exporter.Pro
 		return nil, err
 	}
 	w, unlike := merge(pieces)
-	return w, errors.Join(err, unlike)
+	if unlike != nil {
+		return pieces, errors.Join(err, unlike)
+	}
+	return []*exporter.Profile{w}, err
 }
 
 // due returns when the first of the taps must end; false if there is none.

@@ -127,15 +127,15 @@ func TestStreamSharesEdges(t *testing.T) {
 			synctest.Wait()
 		}
 		cancel()
-		window, err := s.end(sampler.rotate)
-		if err != nil {
-			t.Fatal(err)
+		windows, err := s.end(sampler.rotate)
+		if err != nil || len(windows) != 1 {
+			t.Fatalf("%d windows: %v", len(windows), err)
 		}
 		s.release()
 
 		const all = 1<<24 - 1
-		if value, seconds := total(t, window); value != all || seconds != 28 || !window.Start().Equal(begin) || window.Duration() != 28*time.Second {
-			t.Errorf("the window has %b in %v s of %v, want all pieces and 28 s", value, seconds, window.Duration())
+		if value, seconds := total(t, windows[0]); value != all || seconds != 28 || !windows[0].Start().Equal(begin) || windows[0].Duration() != 28*time.Second {
+			t.Errorf("the window has %b in %v s of %v, want all pieces and 28 s", value, seconds, windows[0].Duration())
 		}
 		for _, test := range []struct {
 			name string
@@ -164,8 +164,9 @@ func TestStreamOfPiecesThatDoNotMerge(t *testing.T) {
 		if err := s.cut(sampler.rotate); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.end(sampler.stop); err == nil || !strings.Contains(err.Error(), "merge 2 pieces") {
-			t.Errorf("%v, want the error", err)
+		windows, err := s.end(sampler.stop)
+		if len(windows) != 2 || err == nil || !strings.Contains(err.Error(), "merge 2 pieces") {
+			t.Errorf("%d windows, %v, want both pieces and the error", len(windows), err)
 		}
 		if due, ok := s.due(); !ok || len(s.taps) != 1 {
 			t.Errorf("%d taps until %v, want 1", len(s.taps), due)
