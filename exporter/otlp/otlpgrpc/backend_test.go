@@ -11,7 +11,9 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // backend is a server of OTLP/gRPC.
@@ -67,6 +69,9 @@ func (b *backend) export(_ any, ctx context.Context, decode func(any) error, _ g
 	m := new(collectorpb.ExportProfilesServiceRequest)
 	if err := decode(m); err != nil {
 		return nil, err
+	}
+	if len(m.GetResourceProfiles()) != 1 || m.Dictionary == nil {
+		return nil, status.Errorf(codes.InvalidArgument, "%d resources with profiles, want 1 and a dictionary", len(m.ResourceProfiles))
 	}
 	b.mu.Lock()
 	b.calls++

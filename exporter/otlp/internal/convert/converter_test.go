@@ -21,6 +21,7 @@ import (
 	profilespb "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 
 	"github.com/spanprof/spanprof/exporter"
+	"github.com/spanprof/spanprof/exporter/internal/series"
 	"github.com/spanprof/spanprof/exporter/otlp/internal/convert"
 )
 
@@ -169,6 +170,14 @@ func TestIDs(t *testing.T) {
 		if diff := cmp.Diff(test.want, attributes(m, profilesOf(m)[0].Samples[0].AttributeIndices)); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// A message for Pyroscope has no unused, double or wrong references either.
+func TestPyroscopeMessage(t *testing.T) {
+	m := request(t, exporter.NewParsedProfile(window, cpuProfile()), convert.Config{Series: &series.Fitter{Name: "otlp"}})
+	if n := len(profilesOf(m)); n != 1 {
+		t.Errorf("%d profiles, want 1", n)
 	}
 }
 
