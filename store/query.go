@@ -114,8 +114,9 @@ type Sum struct {
 
 // query returns the query of segments.
 func (q *Query) query() *segment.Query {
-	of := &segment.Query{Kind: q.Kind, Type: q.SampleType, Matchers: q.Matchers, Stacks: q.Stacks, By: q.Labels, Windows: q.Steps}
+	of := &segment.Query{Kind: q.Kind, Type: q.SampleType, Stacks: q.Stacks, By: q.Labels, Windows: q.Steps}
 	of.From, of.Until = bounds(q.From, q.Until)
+	of.Matchers = slices.DeleteFunc(slices.Clone(q.Matchers), func(m Matcher) bool { return m.Label() == "" })
 	return of
 }
 

@@ -137,7 +137,7 @@ func TestMatchers(t *testing.T) {
 	} {
 		test.check(t, s)
 	}
-	both := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, "p2"), matcher(t, "team", store.MatchEqual, "y"), store.Matcher{})
+	both := selectCPU(t, s, matcher(t, "span_id", store.MatchEqual, "p2"), matcher(t, "team", store.MatchEqual, "y"), matcher(t, "", store.MatchEqual, "x"))
 	if diff := cmp.Diff([]string{"c 10000000"}, folded(both)); diff != "" {
 		t.Error(diff)
 	}
