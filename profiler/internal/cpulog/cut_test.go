@@ -152,6 +152,9 @@ func TestSampleReadLate(t *testing.T) {
 	span.End()
 	l.open = l.newPart(goruntime.Nanotime() + 1)
 	l.take([]uint64{4, uint64(at), 1, uint64(funcPC(funcPC)) + 1}, labels)
+	if n := len(l.open.entries); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
 	for _, e := range l.open.entries {
 		if e.labels != labels[0] {
 			t.Errorf("got the labels %v, want %v", e.labels.Labels(), labels[0].List)
