@@ -128,8 +128,9 @@ func TestMappingHasFunctions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.Profile.Sample[0].Location[0].Mapping.HasFunctions; got != test.want {
-				t.Errorf("HasFunctions is %t", got)
+			at := p.Profile.Sample[0].Location[0]
+			if m := at.Mapping; m.HasFunctions != test.want || at.Address < m.Start || m.Limit <= at.Address {
+				t.Errorf("the mapping of %#x is %+v", at.Address, m)
 			}
 		})
 	}
