@@ -15,12 +15,14 @@ import (
 
 const (
 	maxFrozenBytes = 5 << 20
-	// frozenSpans is the number of spans with a graph in the frozen list.
-	frozenSpans = 20
+	// frozenSpans is the number of slowest spans with a graph in the frozen list. With the
+	// pages that they lead to there are at most frozenGraphs.
+	frozenSpans, frozenGraphs = 20, 200
 )
 
 // freeze answers a page as one file with the answers that it would fetch. A list also has
-// the names, and the graphs of its slowest spans, while there is room and time.
+// the names, and the graphs of its slowest spans and of those below them, while there is room
+// and time.
 func (h *handler) freeze(ctx context.Context, segment string, params url.Values) (response, error) {
 	answers := map[string]json.RawMessage{} // by address, relative to the mount
 	room := maxFrozenBytes - len(static.Frozen("", nil))
@@ -57,7 +59,7 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 		limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
 		defer cancel()
 		var list struct {
-			Spans  []struct{ Query string }
+			Spans  []frozenSpan
 			Ranged bool
 			Work   string
 		}
@@ -71,10 +73,18 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 			about = times
 		}
 		_, _ = add(limited, "timeline", with(about, "query", list.Work))
-		for _, s := range list.Spans[:min(len(list.Spans), frozenSpans)] {
-			_, _ = add(limited, "", with(about, "query", s.Query))
-		}
 		_, _ = add(limited, "names", times)
+		var queries []string
+		for _, s := range list.Spans[:min(len(list.Spans), frozenSpans)] {
+			queries = append(queries, s.Query)
+		}
+		for asked := map[string]bool{}; len(queries) > 0 && len(asked) < frozenGraphs; queries = queries[1:] {
+			if !asked[queries[0]] {
+				asked[queries[0]] = true
+				page, _ := add(limited, "", with(about, "query", queries[0]))
+				queries = append(queries, links(page)...)
+			}
+		}
 	}
 	if err := ctx.Err(); err != nil { // the file would lack what nobody has refused
 		return response{}, err
@@ -86,6 +96,40 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 		disposition: `attachment; filename="spanprof.html"`,
 		body:        static.Frozen(start, all.body),
 	}, err
+}
+
+// frozenSpan is what a frozen list needs of a span.
+type frozenSpan struct {
+	Query       string
+	SamplesHeld int64
+}
+
+// links returns the queries that a span's page leads to: the span with its children, each of
+// them, and other kinds. The steps of a job are such children.
+func links(page json.RawMessage) (queries []string) {
+	var of struct {
+		WithChildren frozenSpan
+		Trace        []frozenSpan
+		Kinds        []struct {
+			Query   string
+			Samples int64
+		}
+	}
+	_ = json.Unmarshal(page, &of)
+	if of.WithChildren.Query != "" {
+		queries = append(queries, of.WithChildren.Query)
+		for _, s := range of.Trace {
+			if s.SamplesHeld > 0 {
+				queries = append(queries, s.Query)
+			}
+		}
+	}
+	for _, k := range of.Kinds {
+		if k.Samples > 0 {
+			queries = append(queries, k.Query)
+		}
+	}
+	return queries
 }
 
 // with returns params with another value; "" removes it.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spanprof/spanprof/exporter"
 	"github.com/spanprof/spanprof/store"
 	"github.com/spanprof/spanprof/viewer"
 )
@@ -102,6 +103,23 @@ func TestFrozenList(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("the frozen list has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A frozen list leads from a span to its children, and to its other kinds: a job has its steps there.
+func TestFrozenChildren(t *testing.T) {
+	s, root, child, grandchild := newFamily(t)
+	exportKind(t, s, exporter.KindWall, "wall", "nanoseconds", map[string][]string{"profile_id": {child}, "span_id": {child}})
+	answers := freeze(t, viewer.Handler(s), "/?format=frozen").answers
+	for query, want := range map[string]string{
+		byID(child):      "main.f1",
+		byID(grandchild): "main.f2",
+		`shop.cpu{profile_id=~"` + root + `|` + child + `|` + grandchild + `"}`: "main.f2",
+		`shop.wall{profile_id="` + child + `"}`:                                 "sync.(*Mutex).Lock",
+	} {
+		if got := string(answers[target("", "query", query, "format", "json")]); !strings.Contains(got, want) {
+			t.Errorf("%s has no %s: %s", query, want, got)
+		}
 	}
 }
 
