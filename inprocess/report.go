@@ -18,8 +18,8 @@ import (
 const reportVariable = "SPANPROF_REPORT"
 
 // WriteReport writes the list of spans as one HTML file of at most 5 MiB that opens without a
-// server. It has the sums by name, and the flame graphs of the 20 slowest spans and of the spans
-// below them, redacted like the page. It is for jobs and command-line tools, which end before anybody opens a page. Shutdown or
+// server. It has the sums by name and the flame graphs of the 20 slowest spans, redacted like the
+// page. The spans below these have theirs too. It is for jobs and command-line tools, which end before anybody opens a page. Shutdown or
 // Flush must come before, because samples arrive at the end of their window.
 //
 // It returns an error if the report cannot be made or w fails.

@@ -21,8 +21,8 @@ const (
 )
 
 // freeze answers a page as one file with the answers that it would fetch. A list also has
-// the names, and the graphs of its slowest spans and of those below them, while there is room
-// and time.
+// the names and the graphs of its slowest spans, and the pages that these lead to. It leaves out
+// what has no room or no time.
 func (h *handler) freeze(ctx context.Context, segment string, params url.Values) (response, error) {
 	answers := map[string]json.RawMessage{} // by address, relative to the mount
 	room := maxFrozenBytes - len(static.Frozen("", nil))

@@ -11,7 +11,7 @@ const straight = (text) => (typeof text === 'string' ? text.replace(/[\u061c\u20
 // h makes an element. Names from a program become text nodes and attributes here, never markup.
 // A frozen page has no link to what it lacks.
 export function h(tag, props, ...children) {
-  if (tag === 'a' && props?.href && lacks(props.href)) return h('span', { class: props.class, title: props.title, hidden: props.class === 'button' }, ...children);
+  if (tag === 'a' && props?.href && lacks(props.href)) return h('span', { class: props.class, title: props.title, hidden: props.class?.startsWith('button') }, ...children);
   const el = document.createElement(tag);
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value == null || value === false) continue;
