@@ -59,7 +59,7 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 		limited, cancel := context.WithTimeout(ctx, maxAnswerTime)
 		defer cancel()
 		var list struct {
-			Spans  []frozenSpan
+			Spans  []struct{ Query string }
 			Ranged bool
 			Work   string
 		}
@@ -98,35 +98,24 @@ func (h *handler) freeze(ctx context.Context, segment string, params url.Values)
 	}, err
 }
 
-// frozenSpan is what a frozen list needs of a span.
-type frozenSpan struct {
-	Query       string
-	SamplesHeld int64
-}
-
-// links returns the queries that a span's page leads to: the span with its children, each of
-// them, and other kinds. The steps of a job are such children.
+// links returns the queries with samples that a span's page leads to: the span with its children,
+// each span of its trace, and other kinds. The steps of a job are such children.
 func links(page json.RawMessage) (queries []string) {
+	type link struct {
+		Query                string
+		Samples, SamplesHeld int64
+	}
 	var of struct {
-		WithChildren frozenSpan
-		Trace        []frozenSpan
-		Kinds        []struct {
-			Query   string
-			Samples int64
-		}
+		WithChildren link
+		Trace, Kinds []link
 	}
 	_ = json.Unmarshal(page, &of)
-	if of.WithChildren.Query != "" {
-		queries = append(queries, of.WithChildren.Query)
-		for _, s := range of.Trace {
-			if s.SamplesHeld > 0 {
-				queries = append(queries, s.Query)
-			}
-		}
+	if query := of.WithChildren.Query; query != "" {
+		queries = append(queries, query)
 	}
-	for _, k := range of.Kinds {
-		if k.Samples > 0 {
-			queries = append(queries, k.Query)
+	for _, l := range append(of.Trace, of.Kinds...) {
+		if l.Samples+l.SamplesHeld > 0 {
+			queries = append(queries, l.Query)
 		}
 	}
 	return queries
