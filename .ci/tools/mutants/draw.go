@@ -41,12 +41,12 @@ var swaps = map[token.Token]token.Token{
 	token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK,
 }
 
+// judgesOf returns the packages with tests, of the room, that reach p.
 func judgesOf(p *pkg, packages []*pkg) (judges []string) {
 	reached := []*pkg{p}
 	for i := 0; i < len(reached); i++ {
 		if len(reached[i].TestGoFiles)+len(reached[i].XTestGoFiles) > 0 {
 			judges = append(judges, reached[i].ImportPath)
-			continue
 		}
 		for _, q := range packages {
 			imports := slices.Concat(q.Imports, q.TestImports, q.XTestImports)
